@@ -1,0 +1,2 @@
+//! The `sanare` binary.
+fn main() {}

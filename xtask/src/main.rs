@@ -1,0 +1,2 @@
+//! Tasks of the house.
+fn main() {}
