@@ -1,1 +1,7 @@
-//! (room is being furnished)
+//! The offline repair engine: what worked before against what failed now, and the smallest edit that serves both.
+//!
+//! What does not live here: reading files, running code, deciding whether a repair is applied. Same input, same output.
+
+pub mod problem;
+pub mod profile;
+pub mod shape;

@@ -80,7 +80,7 @@ pub struct Runtime {
     pub python: (u8, u8),
     /// Version of each distribution that the module imports and that is installed (`pandas` → `2.2.3`).
     pub versions: Vec<(String, String)>,
-    /// Dotted members that were asked for (see [`crate::library::questions`]) and whether they exist now.
+    /// Dotted members that were asked for (see the library table's questions) and whether they exist now.
     pub members: Vec<(String, bool)>,
 }
 
