@@ -43,6 +43,9 @@ pub struct Placed {
 
 /// The target's file, and the static gates, which need its text.
 pub trait Target {
+    /// Absolute path of the file.
+    fn path(&self) -> &str;
+
     /// The module as it is now, `\n` line ends.
     fn module(&self) -> &str;
 

@@ -37,6 +37,10 @@ impl ScriptedTarget {
 }
 
 impl Target for ScriptedTarget {
+    fn path(&self) -> &str {
+        "/project/job.py"
+    }
+
     fn module(&self) -> &str {
         &self.text
     }
