@@ -7,4 +7,5 @@ pub mod gate;
 pub mod hash;
 pub mod id;
 pub mod outcome;
+pub mod redact;
 pub mod value;
