@@ -105,7 +105,11 @@ impl Sqlite {
     }
 
     /// Runs a transaction; `durable` ones are on the disk when this returns.
-    fn write<T>(&self, durable: bool, act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>) -> Result<T, StoreFault> {
+    fn write<T>(
+        &self,
+        durable: bool,
+        act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreFault> {
         let mut connection = self.connection()?;
         let synchronous = if durable { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(fault)?;

@@ -115,7 +115,8 @@ impl Report {
     fn diagnosed(&mut self, payload: &Json) {
         self.classification = text(&payload["class"]);
         self.refusals = payload["declined"].clone();
-        for (attempt, rejection) in self.attempts.iter_mut().zip(payload["rejections"].as_array().into_iter().flatten()) {
+        for (attempt, rejection) in self.attempts.iter_mut().zip(payload["rejections"].as_array().into_iter().flatten())
+        {
             attempt.rejected_because = format!("{}: {}", text(&rejection["check"]), text(&rejection["reason"]));
         }
     }
@@ -239,7 +240,8 @@ pub fn refusal_lines(refusals: &Json) -> Vec<String> {
 
 fn oracle(gates: &Json) -> bool {
     gates.as_array().into_iter().flatten().any(|gate| {
-        gate["answer"] == "passed" && matches!(gate["name"].as_str(), Some("calls" | "examples" | "contract" | "verify"))
+        gate["answer"] == "passed"
+            && matches!(gate["name"].as_str(), Some("calls" | "examples" | "contract" | "verify"))
     })
 }
 

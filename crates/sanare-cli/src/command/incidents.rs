@@ -23,7 +23,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     }
     let lines: Vec<String> = found
         .iter()
-        .map(|report| format!("{}  {:<28} {}  {}:{}", report.id, report.headline(), report.function, report.path, report.line))
+        .map(|report| {
+            format!("{}  {:<28} {}  {}:{}", report.id, report.headline(), report.function, report.path, report.line)
+        })
         .collect();
     Ok(Printed::text(lines.join("\n")))
 }

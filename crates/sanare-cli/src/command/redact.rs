@@ -32,7 +32,8 @@ fn lines(personal: bool) -> Result<Printed, Exit> {
         if line.trim().is_empty() {
             continue;
         }
-        let answer = redact::line(&line, personal).map_err(|error| Exit::usage(format!("line {}: {error}", number + 1)))?;
+        let answer =
+            redact::line(&line, personal).map_err(|error| Exit::usage(format!("line {}: {error}", number + 1)))?;
         if writeln!(out, "{answer}").is_err() {
             break;
         }

@@ -55,8 +55,10 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
                 .columns
                 .iter()
                 .take(200)
-                .map(|column| json!({ "name": column.name, "dtype": column.dtype,
-                    "cells": column.cells.iter().take(3).map(|cell| to_json(cell, inner)).collect::<Vec<_>>() }))
+                .map(|column| {
+                    json!({ "name": column.name, "dtype": column.dtype,
+                    "cells": column.cells.iter().take(3).map(|cell| to_json(cell, inner)).collect::<Vec<_>>() })
+                })
                 .collect();
             json!({ "rows": table.rows, "columns": columns })
         }

@@ -27,7 +27,10 @@ pub(crate) fn apply(
     progress.applied = Some(applied.clone());
     if let Some(why) = world.subject.swap(&applied.checked.module)? {
         if in_file {
-            let standing = Some((Reason::Unconfirmed, format!("repaired in the file; the running function keeps its old code: {why}")));
+            let standing = Some((
+                Reason::Unconfirmed,
+                format!("repaired in the file; the running function keeps its old code: {why}"),
+            ));
             return Ok(Step::Applied(Applied { standing, ..applied }));
         }
         let detail = format!("the running function could not be changed: {why}");

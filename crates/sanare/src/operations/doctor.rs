@@ -44,7 +44,9 @@ fn store(root: &Path) -> Finding {
             let found = format!("the chain breaks at record {}: {}", broken.seq, broken.what);
             finding("store", found, false, "keep the file for a look; move it away to begin a new one")
         }
-        Err(fault) => finding("store", fault.to_string(), false, "programs run on unhealed until the store can be used"),
+        Err(fault) => {
+            finding("store", fault.to_string(), false, "programs run on unhealed until the store can be used")
+        }
     }
 }
 
@@ -74,6 +76,11 @@ fn interpreter(python: &Path) -> Finding {
             let (version, wheel) = text.trim().split_once(' ').unwrap_or((text.trim(), "?"));
             finding("python", format!("{} {version}, sanare {wheel}", python.display()), true, "")
         }
-        _ => finding("python", format!("{} cannot import sanare", python.display()), false, "install the wheel there, or set SANARE_PYTHON"),
+        _ => finding(
+            "python",
+            format!("{} cannot import sanare", python.display()),
+            false,
+            "install the wheel there, or set SANARE_PYTHON",
+        ),
     }
 }

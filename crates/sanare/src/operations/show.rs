@@ -41,9 +41,7 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
     match hits.as_slice() {
         [] => Err(Show::Unknown(given.to_owned())),
         [only] => Ok((*only).clone()),
-        [first, ..] => {
-            Err(Show::Ambiguous { given: given.to_owned(), count: hits.len(), first: first.to_string() })
-        }
+        [first, ..] => Err(Show::Ambiguous { given: given.to_owned(), count: hits.len(), first: first.to_string() }),
     }
 }
 

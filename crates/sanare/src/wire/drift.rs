@@ -35,7 +35,8 @@ impl Proposer for DriftProposer {
             };
             problem.source = layer.source.clone();
             layers.push(layer);
-            let ran = subject.trial(&problem.source, None).map_err(|fault| plain(Reason::Internal, fault.to_string()))?;
+            let ran =
+                subject.trial(&problem.source, None).map_err(|fault| plain(Reason::Internal, fault.to_string()))?;
             match next_failure(ran) {
                 Next::Done => return candidate(ask, &problem, &layers, twins),
                 Next::Failed(failure) if layers.len() < LAYERS => problem.failure = *failure,
@@ -57,7 +58,11 @@ impl DriftProposer {
             python: evidence.python,
             // A host that cannot answer leaves the facts empty: the library table then applies nothing.
             members: if members.is_empty() { Vec::new() } else { subject.members(&members).unwrap_or_default() },
-            versions: if distributions.is_empty() { Vec::new() } else { subject.versions(&distributions).unwrap_or_default() },
+            versions: if distributions.is_empty() {
+                Vec::new()
+            } else {
+                subject.versions(&distributions).unwrap_or_default()
+            },
         };
         Problem {
             source: evidence.source.clone(),
@@ -92,9 +97,9 @@ fn candidate(
     layers: &[Layer],
     twins: Vec<TwinCall>,
 ) -> Result<Box<Candidate>, Declined> {
-    let text = Source::parse(&problem.source)
-        .ok()
-        .and_then(|source| source.function_at(ask.function, problem.first_line).map(|found| source.slice(found).to_owned()));
+    let text = Source::parse(&problem.source).ok().and_then(|source| {
+        source.function_at(ask.function, problem.first_line).map(|found| source.slice(found).to_owned())
+    });
     let Some(function) = text else {
         return Err(plain(Reason::Internal, "the edited module does not hold the function any more".to_owned()));
     };
@@ -110,7 +115,11 @@ fn candidate(
             .map(|mapping| (mapping.expected.clone(), mapping.seen.clone()))
             .collect(),
         twins,
-        expected_names: layers.iter().flat_map(|layer| &layer.mappings).map(|mapping| mapping.expected.clone()).collect(),
+        expected_names: layers
+            .iter()
+            .flat_map(|layer| &layer.mappings)
+            .map(|mapping| mapping.expected.clone())
+            .collect(),
     }))
 }
 

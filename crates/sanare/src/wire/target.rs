@@ -152,7 +152,8 @@ pub fn write(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
     if Digest::of(&bytes) != receipt.before {
         return Err(TargetFault::Changed);
     }
-    let changed = exchange(&bytes, receipt.start, &receipt.original, &receipt.replacement).ok_or(TargetFault::Changed)?;
+    let changed =
+        exchange(&bytes, receipt.start, &receipt.original, &receipt.replacement).ok_or(TargetFault::Changed)?;
     if Digest::of(&changed) != receipt.after {
         return Err(TargetFault::Changed);
     }
