@@ -1,0 +1,109 @@
+//! Connections: one a process, opened carefully, never shared over a fork.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use sanare_core::port::StoreFault;
+
+use super::fault::fault;
+use super::{head, ledger};
+
+/// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("../../sql/sqlite/migrations/0001_first.sql")];
+
+/// `Sana` as a number: in the header of every store, so that a foreign SQLite file is not taken for one.
+const APPLICATION: u32 = 0x5361_6E61;
+
+/// How deep forks of forks may go.
+const GENERATIONS: usize = 8;
+
+/// A connection for each process that has used this store: a forked child must open its own and must not even close
+/// its parent's. What a child inherits of the others stays untouched.
+#[derive(Default)]
+pub(super) struct Slots([OnceLock<Slot>; GENERATIONS]);
+
+struct Slot {
+    process: u32,
+    connection: Result<Mutex<Connection>, StoreFault>,
+}
+
+impl Slots {
+    /// The connection of the running process, opened if need be.
+    pub(super) fn of_this_process(
+        &self,
+        path: &Path,
+        patience: Duration,
+    ) -> Result<MutexGuard<'_, Connection>, StoreFault> {
+        let process = std::process::id();
+        for slot in &self.0 {
+            let slot = slot.get_or_init(|| Slot { process, connection: open(path, patience).map(Mutex::new) });
+            if slot.process == process {
+                return match &slot.connection {
+                    Ok(connection) => Ok(connection.lock().unwrap_or_else(PoisonError::into_inner)),
+                    Err(fault) => Err(fault.clone()),
+                };
+            }
+        }
+        Err(StoreFault::Unusable("too many generations of forked processes".to_owned()))
+    }
+}
+
+impl Drop for Slots {
+    fn drop(&mut self) {
+        let process = std::process::id();
+        for slot in self.0.iter_mut().filter_map(OnceLock::take).filter(|slot| slot.process != process) {
+            std::mem::forget(slot);
+        }
+    }
+}
+
+fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
+    connection.busy_timeout(patience).map_err(fault)?;
+    recognise(&connection)?;
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
+    for (pragma, value) in [("foreign_keys", "ON"), ("secure_delete", "ON"), ("trusted_schema", "OFF")] {
+        connection.pragma_update(None, pragma, value).map_err(fault)?;
+    }
+    connection.pragma_update(None, "journal_size_limit", 4 * 1024 * 1024).map_err(fault)?;
+    migrate(&mut connection)?;
+    if let Some(noted) = head::read(path) {
+        ledger::reaches(&connection, &noted).map_err(super::Trouble::into_fault)?;
+    }
+    Ok(connection)
+}
+
+/// Looks before anything is written: an empty file or a store of ours, else it is left alone.
+fn recognise(connection: &Connection) -> Result<u32, StoreFault> {
+    let ask = |name: &str| connection.pragma_query_value::<u32, _>(None, name, |row| row.get(0)).map_err(fault);
+    let (application, format) = (ask("application_id")?, ask("user_version")?);
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(fault)?;
+    let known = MIGRATIONS.len() as u32;
+    match (application, tables) {
+        (0, 0) if format == 0 => Ok(0),
+        (APPLICATION, _) if format > known => Err(StoreFault::Newer { found: format, known }),
+        (APPLICATION, 1..) if format > 0 => Ok(format),
+        (APPLICATION, _) => Err(StoreFault::Corrupt("its tables are gone".to_owned())),
+        _ => Err(StoreFault::Corrupt("the file is a database, but not one of Sanare".to_owned())),
+    }
+}
+
+/// Brings it to the present format, each step in one transaction with its number.
+fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
+    loop {
+        let format = recognise(connection)? as usize;
+        let Some(step) = MIGRATIONS.get(format) else { return Ok(()) };
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+        // Another process may have been faster.
+        if recognise(&transaction)? as usize == format {
+            transaction.execute_batch(step).map_err(fault)?;
+            transaction.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
+            transaction.pragma_update(None, "user_version", format as u32 + 1).map_err(fault)?;
+        }
+        transaction.commit().map_err(fault)?;
+    }
+}

@@ -1,0 +1,6 @@
+//! Real adapters behind the engine's ports.
+
+pub mod clock;
+pub mod drift;
+pub mod home;
+pub mod target;
