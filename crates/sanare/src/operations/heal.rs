@@ -190,6 +190,7 @@ fn incident(request: &HealRequest, rules: Rules, shown_path: &str, clock: &Syste
         function: request.function.clone(),
         line,
         error: failure.class.clone(),
+        process: sanare_effects::process::ProcessMark::current().to_string(),
         opened_at: now,
         rules,
     }
