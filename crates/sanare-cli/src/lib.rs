@@ -47,6 +47,9 @@ enum Command {
     /// Look after the ledger.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(command::config::Command),
     /// Say what works on this machine and what is missing.
     Doctor,
     /// Redact text: standard input to standard output.
@@ -80,6 +83,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Diff(arguments) => command::diff::run(&context, &arguments),
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
+        Command::Config(command) => command::config::run(&context, &command),
         Command::Doctor => command::doctor::run(&context),
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),

@@ -4,6 +4,7 @@ pub mod diff;
 pub mod doctor;
 pub mod heal;
 pub mod incidents;
+pub mod recover;
 pub mod redact;
 pub mod remember;
 pub mod revert;

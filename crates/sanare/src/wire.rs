@@ -3,4 +3,5 @@
 pub mod clock;
 pub mod drift;
 pub mod home;
+pub mod settings;
 pub mod target;

@@ -224,6 +224,7 @@ fn incident(script: &Script) -> Incident {
         function: "f".to_owned(),
         line: 1,
         error: "KeyError".to_owned(),
+        process: String::new(),
         opened_at: 1,
         rules: rules.try_into().unwrap(),
     }

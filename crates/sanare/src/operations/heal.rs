@@ -11,6 +11,7 @@ use sanare_core::outcome::Reason;
 use sanare_core::port::store::Rest;
 use sanare_core::port::{Clock, Store, Subject};
 use sanare_core::redact::{Redacted, Redactor};
+use sanare_core::settings::Settings;
 use sanare_core::value::json::{Limits, to_json};
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, World, run};
@@ -21,6 +22,7 @@ use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
 
 /// First rest after a failure that was not healed; doubles up to a day (C118).
@@ -44,8 +46,8 @@ pub struct HealRequest {
     pub source_trouble: Option<(Reason, String)>,
     /// Why the file may not be changed (C101), if it may not.
     pub unsupported: Option<String>,
-    /// The rules.
-    pub rules: Rules,
+    /// Options given to the decorator, by name.
+    pub options: Vec<(String, Json)>,
     /// How the call failed and with what.
     pub evidence: Evidence,
 }
@@ -54,20 +56,29 @@ pub struct HealRequest {
 pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subject) -> Report {
     let clock = SystemClock::new();
     let shown_path = shown_path(&request);
-    let incident = incident(&request, &shown_path, &clock);
+    let (settings, broken) = match settings::settings(&request.project_root, &request.options) {
+        Ok(settings) => (Some(settings), None),
+        Err(troubles) => (None, Some(troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))),
+    };
+    // Broken settings refuse: what stands in them might have forbidden what the defaults allow (C17).
+    if let Some(broken) = broken {
+        request.source_trouble = Some((Reason::Settings, broken));
+    }
+    let rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let incident = incident(&request, rules, &shown_path, &clock);
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
     }
-    let settings = TargetSettings {
+    let target_settings = TargetSettings {
         path: &request.path,
         shown_path: &shown_path,
         function: &request.function,
         first_line: request.first_line,
         stop: stop_path(&request.project_root),
-        context: VetContext { python: request.evidence.python, ..VetContext::default() },
+        context: vet_context(settings.as_ref(), request.evidence.python),
         unsupported: request.unsupported.clone(),
     };
-    let target = SourceTarget::read(settings);
+    let target = SourceTarget::read(target_settings);
     let (class, not_ours) = classify(&request, target.as_ref().err());
     let Ok(target) = target else {
         return without_target(store, &incident, &request.evidence, class, not_ours, subject, &clock);
@@ -146,7 +157,17 @@ fn resting(store: &dyn Store, incident: &Incident, clock: &SystemClock) -> Optio
     })
 }
 
-fn incident(request: &HealRequest, shown_path: &str, clock: &SystemClock) -> Incident {
+fn vet_context(settings: Option<&Settings>, python: (u8, u8)) -> VetContext {
+    let mut context = VetContext { python, ..VetContext::default() };
+    if let Some(settings) = settings {
+        context.allow_imports = settings.list("heal.gates.allow_imports");
+        context.allow_abilities = settings.list("heal.gates.allow_abilities");
+        context.max_changed_lines = usize::try_from(settings.number("heal.gates.max_changed_lines")).unwrap_or(120);
+    }
+    context
+}
+
+fn incident(request: &HealRequest, rules: Rules, shown_path: &str, clock: &SystemClock) -> Incident {
     let failure = &request.evidence.failure;
     let frame = failure.frames.iter().rev().find(|frame| !frame.statement.is_empty());
     let line = failure.frames.iter().find(|frame| frame.function == request.function).map_or(0, |frame| frame.line);
@@ -169,8 +190,9 @@ fn incident(request: &HealRequest, shown_path: &str, clock: &SystemClock) -> Inc
         function: request.function.clone(),
         line,
         error: failure.class.clone(),
+        process: sanare_effects::process::ProcessMark::current().to_string(),
         opened_at: now,
-        rules: request.rules.clone(),
+        rules,
     }
 }
 

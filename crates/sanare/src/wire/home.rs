@@ -16,7 +16,8 @@ pub fn stop_path(project_root: &Path) -> PathBuf {
 
 /// The project that a folder belongs to (C14).
 pub fn project_of(folder: &Path) -> PathBuf {
-    sanare_effects::project::project_root(folder)
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    sanare_effects::project::Project::of_folder(folder, home.as_deref()).root
 }
 
 /// Opens a store that exists.
@@ -24,7 +25,7 @@ pub fn project_of(folder: &Path) -> PathBuf {
 /// # Errors
 /// [`StoreFault`].
 pub fn open_existing(path: &Path) -> Result<Box<dyn Store>, StoreFault> {
-    Ok(Box::new(sanare_store::SqliteStore::open(path)?))
+    Ok(Box::new(sanare_store::Sqlite::open(path)?))
 }
 
 /// Opens the store of a project, making it (private, 0700) if there is none.

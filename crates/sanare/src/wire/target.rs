@@ -174,12 +174,14 @@ pub fn restore(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
 }
 
 fn act(path: &Path, before: &Digest, bytes: &[u8]) -> Result<(), TargetFault> {
-    write_atomically(path, before, bytes).map(|_| ()).map_err(|error| match error {
-        ApplyError::Changed { .. } => TargetFault::Changed,
-        ApplyError::DiskFull { .. } => TargetFault::DiskFull,
-        ApplyError::NotWritable { .. } => TargetFault::NotWritable(error.to_string()),
-        other => TargetFault::Other(other.to_string()),
-    })
+    match write_atomically(path, before, bytes) {
+        // Not yet durable: the new text is in place, and the receipt tells the next start what a power cut made of it.
+        Ok(_) | Err(ApplyError::NotDurable(_)) => Ok(()),
+        Err(ApplyError::Changed { .. } | ApplyError::Overwritten { .. }) => Err(TargetFault::Changed),
+        Err(ApplyError::DiskFull(_)) => Err(TargetFault::DiskFull),
+        Err(error @ ApplyError::NotWritable(_)) => Err(TargetFault::NotWritable(error.to_string())),
+        Err(other) => Err(TargetFault::Other(other.to_string())),
+    }
 }
 
 fn exchange(bytes: &[u8], start: usize, old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
