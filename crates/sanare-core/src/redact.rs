@@ -171,7 +171,7 @@ impl Redactor {
 
     /// Redacted text.
     pub fn text(&self, text: &str) -> Redacted<String> {
-        let redact = || data::text(self.scanner(), text, &mut Vec::new()).unwrap_or_else(|| text.to_owned());
+        let redact = || data::text_of(self.scanner(), text, &mut Vec::new()).unwrap_or_else(|| text.to_owned());
         Redacted { inner: closed(redact, || place::placeholder("unreadable")) }
     }
 

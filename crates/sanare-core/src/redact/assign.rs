@@ -563,7 +563,7 @@ impl Reader<'_> {
     fn prose(&self, at: usize, found: &mut Values) -> Behind {
         let text = self.text;
         let mut at = at;
-        for _ in 0..3 {
+        for _ in 0..if self.class() == Class::Hint { 0 } else { 3 } {
             let end = text[at..].iter().take(12).position(|c| !c.is_ascii_alphabetic()).map_or(at, |n| at + n);
             let word = &text[at..end];
             if self.byte(end) == b' '

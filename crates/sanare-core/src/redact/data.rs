@@ -29,7 +29,7 @@ pub(super) fn redact(scanner: Scanner<'_>, value: &Value) -> Value {
 }
 
 /// Redacted text, or nothing if there is nothing to redact in it. What was found is added to `secrets`.
-pub(super) fn text(scanner: Scanner<'_>, text: &str, secrets: &mut Vec<(String, String)>) -> Option<String> {
+pub(super) fn text_of(scanner: Scanner<'_>, text: &str, secrets: &mut Vec<(String, String)>) -> Option<String> {
     let mut changed: Option<String> = None;
     for _ in 0..6 {
         let current = changed.as_deref().unwrap_or(text);
@@ -88,7 +88,7 @@ impl Walk<'_> {
         {
             return redacted;
         }
-        super::data::text(self.scanner, text, &mut self.secrets).unwrap_or_else(|| text.to_owned())
+        text_of(self.scanner, text, &mut self.secrets).unwrap_or_else(|| text.to_owned())
     }
 
     /// A text whose name is known to be a secret's.
@@ -100,7 +100,7 @@ impl Walk<'_> {
         let rule = known.name.rule;
         if known.name.class >= Class::Authorization {
             let named = format!("{rule}: {text}");
-            let redacted = super::data::text(self.scanner, &named, &mut self.secrets)?;
+            let redacted = text_of(self.scanner, &named, &mut self.secrets)?;
             return redacted.strip_prefix(rule)?.strip_prefix(": ").map(str::to_owned);
         }
         let place = if known.direct { Place::Quoted } else { Place::Inside };
@@ -220,10 +220,31 @@ impl Walk<'_> {
                 ),
                 _ => self.value(value, child, depth + 1),
             };
-            let key = super::data::text(self.scanner, key, &mut self.secrets).unwrap_or_else(|| key.clone());
+            let value = self.labelled(key, value);
+            let key = text_of(self.scanner, key, &mut self.secrets).unwrap_or_else(|| key.clone());
             out.insert(free_key(&out, key), value);
         }
         out
+    }
+
+    /// Personal data that only its key tells.
+    fn labelled(&self, key: &str, value: Value) -> Value {
+        let text = match &value {
+            Value::String(text) if self.scanner.personal && text.len() <= 64 => text.clone(),
+            Value::Number(number) if self.scanner.personal && number.is_u64() => number.to_string(),
+            _ => return value,
+        };
+        if key.len() > 60 || !text.bytes().any(|c| c.is_ascii_digit()) {
+            return value;
+        }
+        let line = format!("{key}: {text}");
+        let from = key.len() + 2;
+        let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes())
+            .into_iter()
+            .filter(|hit| hit.0 >= from && (value.is_string() || hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address"))
+            .map(|(start, end, rule)| Finding { start: start - from, end: end - from, rule, shaped: false, repeats: false })
+            .collect();
+        if findings.is_empty() || text.starts_with("<redacted:") { value } else { Value::String(replace(&text, &merge(&text, findings))) }
     }
 
     fn child(&self, key: &str, value: &Value, known: Option<Known>, beside: Option<Name>) -> Option<Known> {

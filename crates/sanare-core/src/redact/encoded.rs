@@ -41,7 +41,6 @@ pub(super) fn next_run(text: &[u8], mut at: usize) -> Option<(usize, usize)> {
         if probe > at {
             // Not a full run up to the probe: go on where this one begins, without looking back further.
             at = probe;
-            floor = probe;
             let end = at + text[at..].iter().take(SHORTEST).take_while(|c| RUN[usize::from(**c)]).count();
             if end - at < SHORTEST {
                 at = end + 1;

@@ -274,8 +274,6 @@ fn card(text: &[u8], start: usize, end: usize) -> Option<Hit> {
     // Digits of one number only: groups of a card are of four to six.
     let groups: Vec<&[u8]> = span.split(|c| !c.is_ascii_digit()).collect();
     let mut taken = 0;
-    let mut length = 0;
-    let mut stop = start;
     let mut offset = start;
     let mut digits = Vec::new();
     for group in &groups {
@@ -284,10 +282,9 @@ fn card(text: &[u8], start: usize, end: usize) -> Option<Hit> {
         }
         digits.extend_from_slice(group);
         taken += 1;
-        length += group.len();
-        stop = offset + group.len();
+        let stop = offset + group.len();
         offset = stop + 1;
-        if fits_brand(&digits) && luhn(&digits) && (taken == 1 || groups[0].len() >= 4) && length >= 13 {
+        if fits_brand(&digits) && luhn(&digits) && (taken == 1 || groups[0].len() >= 4) {
             return Some((start, stop, "card"));
         }
     }
@@ -399,6 +396,15 @@ fn giro(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
         .then_some((start, end, "account"))
 }
 
+/// The lengths of account numbers by country.
+const IBAN_LENGTHS: &[(&str, usize)] = &[
+    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22), ("BH", 22), ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24), ("DE", 22), ("DK", 18),
+    ("DO", 28), ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27), ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23),
+    ("IQ", 23), ("IS", 26), ("IT", 27), ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LI", 21), ("LT", 20), ("LU", 20), ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MR", 27),
+    ("MT", 31), ("MU", 30), ("NL", 18), ("NO", 15), ("PK", 24), ("PL", 28), ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("SA", 24), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("TN", 24),
+    ("TR", 26), ("UA", 29), ("VG", 24), ("XK", 20),
+];
+
 fn iban(text: &[u8], digit: usize) -> Option<Hit> {
     let start = digit.checked_sub(2)?;
     if !text[start].is_ascii_alphabetic()
@@ -408,6 +414,9 @@ fn iban(text: &[u8], digit: usize) -> Option<Hit> {
     {
         return None;
     }
+    let country = [text[start].to_ascii_uppercase(), text[start + 1].to_ascii_uppercase()];
+    let length = IBAN_LENGTHS.iter().find(|(code, _)| code.as_bytes() == country).map(|(_, length)| *length);
+    length?;
     let mut letters = Vec::with_capacity(34);
     let mut at = start;
     let mut best = None;
@@ -417,7 +426,7 @@ fn iban(text: &[u8], digit: usize) -> Option<Hit> {
             letters.push(c.to_ascii_uppercase());
             at += 1;
             let ends = text.get(at).is_none_or(|c| !c.is_ascii_alphanumeric());
-            if ends && letters.len() >= 15 && mod97(&letters) == 1 {
+            if ends && Some(letters.len()) == length && mod97(&letters) == 1 {
                 best = Some(at);
             }
         } else if matches!(c, b' ' | b'-')

@@ -41,6 +41,7 @@ impl<'r> Scanner<'r> {
     }
 
     fn level(self, text: &[u8], depth: u8, found: &mut Vec<Finding<'r>>) {
+        let before = found.len();
         let mut pass = Pass::new(self, text, depth, found);
         pass.keywords();
         pass.tables();
@@ -50,7 +51,31 @@ impl<'r> Scanner<'r> {
         }
         pass.extra();
         pass.views();
+        let marks = std::mem::take(&mut pass.marks);
+        if !marks.is_empty() {
+            spare(&marks, found, before);
+        }
     }
+}
+
+/// Placeholders stay: what lies in one is no finding, what reaches into one begins or ends beside it.
+fn spare(marks: &[(usize, usize)], found: &mut Vec<Finding<'_>>, from: usize) {
+    for finding in &mut found[from..] {
+        let first = marks.partition_point(|mark| mark.1 <= finding.start);
+        if let Some(mark) = marks.get(first)
+            && mark.0 <= finding.start
+        {
+            finding.start = mark.1;
+        }
+        let last = marks.partition_point(|mark| mark.0 < finding.end);
+        if let Some(mark) = last.checked_sub(1).map(|i| marks[i])
+            && mark.1 >= finding.end
+        {
+            finding.end = mark.0;
+        }
+    }
+    let rest = found.split_off(from);
+    found.extend(rest.into_iter().filter(|finding| finding.start < finding.end));
 }
 
 struct Pass<'r, 't, 'f> {
@@ -62,6 +87,7 @@ struct Pass<'r, 't, 'f> {
     names_done: usize,
     /// Behind the last placeholder.
     marked: usize,
+    marks: Vec<(usize, usize)>,
     /// For each rule the end of its last finding.
     rules_done: HashMap<usize, usize>,
     /// Bytes that rules may still look at; text made to be slow runs out of it.
@@ -82,6 +108,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             found,
             names_done: 0,
             marked: 0,
+            marks: Vec::new(),
             rules_done: HashMap::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
@@ -113,6 +140,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     Trigger::Placeholder => {
                         if let Some(end) = placeholder_end(self.text, start) {
                             self.marked = end;
+                            self.marks.push((start, end));
                         }
                     }
                     _ if start < self.marked => {}

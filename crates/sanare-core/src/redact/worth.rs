@@ -245,7 +245,7 @@ pub(super) fn looks_random(value: &[u8], least: usize) -> bool {
         return false;
     }
     value
-        .split(|c| matches!(c, b'_' | b'-' | b'.' | b'/' | b':' | b'@' | b',' | b'|'))
+        .split(|c| matches!(c, b'_' | b'-' | b'.' | b'/' | b':' | b'@' | b',' | b'|' | b'='))
         .any(|part| part.len() >= 5 && mixes(part))
         || pieces_mix(value)
         || is_uuid(value)
@@ -260,6 +260,11 @@ fn pieces_mix(value: &[u8]) -> bool {
 }
 
 fn is_host(value: &[u8]) -> bool {
+    let port = value.iter().rev().take_while(|c| c.is_ascii_digit()).count();
+    let value = match value.strip_suffix(&value[value.len() - port..]) {
+        Some(host) if port > 0 && host.ends_with(b":") => &host[..host.len() - 1],
+        _ => value,
+    };
     value.contains(&b'.')
         && value.split(|&c| c == b'.').all(|part| !part.is_empty() && wordy(part))
         && value.iter().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'.' | b'-' | b':'))
@@ -284,11 +289,7 @@ fn wordy(part: &[u8]) -> bool {
     if digits > 0 && (turns > 2 || digits > 6 || part.len() > 24 || turns == 2 && part.len() > 10) {
         return false;
     }
-    let changes = part.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
-    if changes * 3 > part.len().max(6) {
-        return false;
-    }
-    digits == 0 && (letters < 20 || reads_like_words(part))
+    digits == 0 && reads_like_words(part)
         || digits > 0
             && (turns <= 1 && (letters >= 3 || part.len() <= 5) || part.len() <= 8 && turns <= 2)
             && reads_like_words(part)
@@ -306,14 +307,23 @@ fn reads_like_words(part: &[u8]) -> bool {
     let vowels =
         letters.iter().filter(|c| matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y')).count();
     let other = part.iter().filter(|c| **c >= 0x80).count();
-    let changes = letters.windows(2).filter(|two| two[0].is_ascii_lowercase() != two[1].is_ascii_lowercase()).count();
     let mut run = 0;
     let mut longest = 0;
     for c in &letters {
         run = if matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') { 0 } else { run + 1 };
         longest = longest.max(run);
     }
-    (vowels + other) * 5 >= letters.len() && longest <= 5 && changes * 3 <= letters.len() + 3
+    (vowels + other) * 5 >= letters.len() && longest <= 5 && humps(&letters) * 3 <= letters.len().max(6)
+}
+
+/// How many words capitals cut letters into: `HTTPServerError` has three.
+fn humps(letters: &[u8]) -> usize {
+    let after_lower = letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
+    let after_upper = letters
+        .windows(3)
+        .filter(|three| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase())
+        .count();
+    1 + after_lower + after_upper
 }
 
 /// A value in running text: it must look like nothing that prose has.
