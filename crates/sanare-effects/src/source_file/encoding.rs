@@ -80,6 +80,14 @@ impl Encoding {
         self.name
     }
 
+    /// True when the character can be written in this encoding.
+    pub fn has(&self, character: char) -> bool {
+        match self.form {
+            Form::Utf8 { .. } => true,
+            Form::SingleByte(table) => table.back.contains_key(&character),
+        }
+    }
+
     /// How many bytes of mark stand before the text.
     pub(super) fn mark_len(&self) -> usize {
         if matches!(self.form, Form::Utf8 { bom: true }) { BOM.len() } else { 0 }
