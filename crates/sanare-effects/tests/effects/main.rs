@@ -6,3 +6,4 @@ mod apply;
 mod crash;
 mod folder;
 mod once;
+mod project;
