@@ -10,9 +10,11 @@ pub(super) fn remember(transaction: &Transaction<'_>, function: &str, shape: &st
     transaction
         .prepare_cached(include_str!("../../sql/sqlite/shape_forget_same.sql"))?
         .execute(params![function, shape])?;
-    transaction
-        .prepare_cached(include_str!("../../sql/sqlite/shape_remember.sql"))?
-        .execute(params![function, shape, stored(at)?])?;
+    transaction.prepare_cached(include_str!("../../sql/sqlite/shape_remember.sql"))?.execute(params![
+        function,
+        shape,
+        stored(at)?
+    ])?;
     transaction.prepare_cached(include_str!("../../sql/sqlite/shapes_drop_oldest.sql"))?.execute(params![
         function,
         stored(SHAPES as u64)?,
