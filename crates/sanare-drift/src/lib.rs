@@ -2,6 +2,9 @@
 //!
 //! What does not live here: reading files, running code, deciding whether a repair is applied. Same input, same output.
 
+pub mod engine;
+pub mod kind;
 pub mod problem;
 pub mod profile;
 pub mod shape;
+pub mod twin;
