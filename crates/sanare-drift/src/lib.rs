@@ -2,9 +2,19 @@
 //!
 //! What does not live here: reading files, running code, deciding whether a repair is applied. Same input, same output.
 
-pub mod engine;
-pub mod kind;
 pub mod problem;
 pub mod profile;
 pub mod shape;
+
+pub mod date;
+pub mod lexicon;
+pub mod matching;
+pub mod names;
+pub mod number;
+pub mod values;
+
+pub mod code;
+pub mod engine;
+pub mod kind;
+pub mod table;
 pub mod twin;
