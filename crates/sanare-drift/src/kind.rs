@@ -1,9 +1,13 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+use std::cell::OnceCell;
+
 use sanare_source::ast::StmtFunctionDef;
 use sanare_source::parse::Source;
 
+use crate::code::Code;
 use crate::problem::{Answer, Problem};
+use crate::table::Tables;
 
 /// One kind of drift: what it is called and what it says to a problem.
 pub struct Kind {
@@ -21,6 +25,19 @@ pub struct Subject<'a> {
     pub source: &'a Source,
     /// The one function that may change.
     pub target: &'a StmtFunctionDef,
+    tables: OnceCell<Tables<'a>>,
+}
+
+impl<'a> Subject<'a> {
+    /// A problem, its module and the function that may change.
+    pub fn new(problem: &'a Problem, source: &'a Source, target: &'a StmtFunctionDef) -> Self {
+        Self { problem, source, target, tables: OnceCell::new() }
+    }
+
+    /// The tables that the target reads, looked at once.
+    pub fn tables(&self) -> &Tables<'a> {
+        self.tables.get_or_init(|| Tables::of(self.problem, Code::of(self.source, self.target)))
+    }
 }
 
 /// Every kind, in the order in which layers are laid: the first answer counts.

@@ -45,6 +45,9 @@ pub struct TableShape {
     pub rows_above: usize,
     /// Column names in order, and what their values looked like.
     pub columns: Vec<(String, Profile)>,
+    /// Letters and signs beyond ASCII that occurred, each once, sorted; at most 64.
+    #[serde(default)]
+    pub letters: String,
 }
 
 /// A node of nested data.
