@@ -1,12 +1,14 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod header_renamed;
+
 use std::cell::OnceCell;
 
 use sanare_source::ast::StmtFunctionDef;
 use sanare_source::parse::Source;
 
 use crate::code::Code;
-use crate::problem::{Answer, Problem};
+use crate::problem::{Answer, Layer, Mapping, Problem, Tier};
 use crate::table::Tables;
 
 /// One kind of drift: what it is called and what it says to a problem.
@@ -41,4 +43,36 @@ impl<'a> Subject<'a> {
 }
 
 /// Every kind, in the order in which layers are laid: the first answer counts.
-pub const ALL: &[Kind] = &[];
+pub const ALL: &[Kind] = &[
+    Kind { name: "header_renamed", answer: header_renamed::answer },
+];
+
+/// Makes the answers of kinds.
+pub struct Layers;
+
+impl Layers {
+    /// A layer whose identity rests on mappings. Without a source the target cannot take the edit.
+    pub fn mapped(kind: &str, source: Option<String>, mappings: Vec<Mapping>, summary: String) -> Answer {
+        let tier = mappings.iter().map(|mapping| mapping.tier).max().unwrap_or(Tier::A);
+        let evidence = mappings
+            .iter()
+            .map(|mapping| format!("{} <- {}: {}", mapping.expected, mapping.seen, mapping.evidence.join("; ")))
+            .collect();
+        Self::of(kind, source, tier, mappings, summary, evidence)
+    }
+
+    /// A layer whose answer is unique by construction.
+    pub fn structural(kind: &str, source: Option<String>, summary: String, evidence: Vec<String>) -> Answer {
+        Self::of(kind, source, Tier::A, Vec::new(), summary, evidence)
+    }
+
+    fn of(kind: &str, source: Option<String>, tier: Tier, mappings: Vec<Mapping>, summary: String, evidence: Vec<String>) -> Answer {
+        match source {
+            Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
+            None => crate::engine::refused(
+                sanare_core::outcome::Reason::UnsupportedTarget,
+                &format!("{summary}, but the function is written in a way that cannot take the repair"),
+            ),
+        }
+    }
+}

@@ -3,6 +3,7 @@
 pub mod book;
 pub mod delimited;
 pub mod encoding;
+pub mod mapping;
 pub mod wanted;
 
 use sanare_core::value::Value;

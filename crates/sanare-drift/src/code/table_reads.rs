@@ -85,8 +85,9 @@ impl<'a> Reads<'a> {
     }
 
     /// The reads of one column.
-    pub fn of(&self, reader: usize, key: &Key) -> impl Iterator<Item = &Read<'a>> {
-        self.all.iter().filter(move |read| read.reader == reader && read.key == *key)
+    pub fn of(&self, reader: usize, key: &Key) -> impl Iterator<Item = &Read<'a>> + use<'a, '_> {
+        let key = key.clone();
+        self.all.iter().filter(move |read| read.reader == reader && read.key == key)
     }
 }
 
