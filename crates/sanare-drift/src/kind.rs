@@ -1,6 +1,10 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod deliberate;
+mod delimiter;
+mod encoding;
 mod header_renamed;
+mod not_data;
 
 use std::cell::OnceCell;
 
@@ -44,6 +48,10 @@ impl<'a> Subject<'a> {
 
 /// Every kind, in the order in which layers are laid: the first answer counts.
 pub const ALL: &[Kind] = &[
+    Kind { name: "not_data", answer: not_data::answer },
+    Kind { name: "deliberate", answer: deliberate::answer },
+    Kind { name: "encoding", answer: encoding::answer },
+    Kind { name: "delimiter", answer: delimiter::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
 ];
 

@@ -158,7 +158,7 @@ impl<'a> Tables<'a> {
         };
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => {
-                view.encoding = if view.argument.file.is_none() { Found::Bom } else { view.encoding };
+                view.encoding = if view.argument.file.is_none() && !input.strips_mark() { Found::Bom } else { view.encoding };
                 rest.to_owned()
             }
             None => text,

@@ -48,6 +48,8 @@ pub enum Step<'a> {
     Chosen(&'a Expr),
     /// A helper of an earlier layer.
     Helper(&'a ExprCall),
+    /// `.removeprefix(...)`, `.lstrip(...)` and the like.
+    Stripped(&'a ExprCall),
 }
 
 /// Where a reader's text comes from.
@@ -55,6 +57,8 @@ pub enum Step<'a> {
 pub struct Input<'a> {
     /// The parameter of the function.
     pub argument: &'a str,
+    /// The expression that names it.
+    pub root: &'a Expr,
     /// The steps from it, first to last.
     pub steps: Vec<Step<'a>>,
     /// Lines taken off a handle before the reader got it; `None` if that cannot be told.
@@ -67,6 +71,14 @@ impl<'a> Input<'a> {
         self.steps.iter().find_map(|step| match step {
             Step::Open(call) => Some(*call),
             _ => None,
+        })
+    }
+
+    /// Whether the code itself takes a byte order mark off the text.
+    pub fn strips_mark(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Stripped(call) => call.arguments.args.iter().filter_map(super::text_of).any(|text| text.contains('\u{feff}')),
+            _ => false,
         })
     }
 
@@ -178,7 +190,7 @@ impl<'a> Code<'a> {
                         Binding::Parameter => {
                             let argument = self.parameters().find(|parameter| name.id == *parameter)?;
                             steps.reverse();
-                            return Some(Input { argument, steps, skipped });
+                            return Some(Input { argument, root: at, steps, skipped });
                         }
                         Binding::Assigned(value) | Binding::Entered(value) => at = value,
                         Binding::Item(_) | Binding::ItemPart(..) | Binding::Unpacked(..) | Binding::Rest(_) => return None,
@@ -214,8 +226,9 @@ impl<'a> Code<'a> {
             ("open" | "read_text" | "read_bytes", Some(path)) => (Some(Step::Open(call)), path),
             ("StringIO", _) => (Some(Step::Memory(call)), first?),
             ("Path" | "fspath" | "str" | "list" | "iter" | "tuple", _) => (None, first?),
-            ("read" | "strip" | "lstrip" | "rstrip" | "removeprefix", Some(inner)) => (None, inner),
-            ("splitlines" | "readlines" | "split", Some(inner)) => (None.or(Some(Step::Split(inner))), inner),
+            ("read", Some(inner)) => (None, inner),
+            ("strip" | "lstrip" | "rstrip" | "removeprefix" | "replace", Some(inner)) => (Some(Step::Stripped(call)), inner),
+            ("splitlines" | "readlines" | "split", Some(inner)) => (Some(Step::Split(inner)), inner),
             ("filter" | "dropwhile", _) => (Some(Step::Chosen(call.arguments.find_positional(1)?)), call.arguments.find_positional(1)?),
             (helper, None) if self.helpers.contains(&helper) => (Some(Step::Helper(call)), first?),
             _ => return None,

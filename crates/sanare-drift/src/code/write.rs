@@ -53,6 +53,21 @@ impl<'a, 'c> Writer<'a, 'c> {
         self.after(node, format!("{rest})"));
     }
 
+    /// Puts text at an offset.
+    pub fn insert(&mut self, at: usize, text: impl Into<String>) {
+        self.edits.push(Edit::insert(at, text));
+    }
+
+    /// Puts a comment on a line of its own above the line that holds a node's statement.
+    pub fn comment(&mut self, node: impl Ranged, comment: &str) {
+        let text = self.code.source.text();
+        let start = self.code.tree.statement_at(node.start().to_usize()).map_or(node.start(), |statement| statement.start());
+        let at = line_start(text, start.to_usize());
+        let indent = edit::indentation(text, start.to_usize());
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        self.edits.push(Edit::insert(at, format!("{indent}# {comment}{newline}")));
+    }
+
     /// Adds a helper function: lines with four spaces a level, double quotes, no line ends.
     pub fn helper(&mut self, text: &str) {
         self.helpers.push(text.trim_matches('\n').to_owned());
