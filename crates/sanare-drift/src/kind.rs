@@ -1,9 +1,12 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod blank_rows;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod footer;
 mod header_renamed;
+mod header_row;
 mod not_data;
 
 use std::cell::OnceCell;
@@ -52,6 +55,9 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "header_row", answer: header_row::answer },
+    Kind { name: "footer", answer: footer::answer },
+    Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
 ];
 
