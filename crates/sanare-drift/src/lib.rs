@@ -5,3 +5,10 @@
 pub mod problem;
 pub mod profile;
 pub mod shape;
+
+pub mod date;
+pub mod lexicon;
+pub mod matching;
+pub mod names;
+pub mod number;
+pub mod values;

@@ -1,8 +1,8 @@
 //! What the engine is given and what it answers. Values in, values out: no file, clock, network or chance.
 
-use serde::{Deserialize, Serialize};
 use sanare_core::outcome::Reason;
 use sanare_core::value::Value;
+use serde::{Deserialize, Serialize};
 
 /// A failure to repair: the code, what it was called with, how it failed, what worked before.
 #[derive(Clone, Debug, Default)]
