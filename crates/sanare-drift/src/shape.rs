@@ -67,3 +67,17 @@ pub enum ObjectShape {
         profile: Profile,
     },
 }
+
+/// The shape of a call: what the arguments hold, read as the function reads them.
+pub fn shape_of_call(
+    _source: &str,
+    _function: &str,
+    arguments: &[crate::problem::Argument],
+    result: Option<&sanare_core::value::Value>,
+) -> CallShape {
+    let of = |value: &sanare_core::value::Value| Shape::Other { type_name: value.type_name().to_owned() };
+    CallShape {
+        arguments: arguments.iter().map(|argument| (argument.name.clone(), of(&argument.value))).collect(),
+        result: result.map(of),
+    }
+}
