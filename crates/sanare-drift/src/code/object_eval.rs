@@ -1,11 +1,11 @@
 //! The walk's expressions: what each stands for, and the reads and uses in it.
 
-use sanare_source::ast::{BoolOp, CmpOp, Comprehension, Expr, ExprCall, Number, Operator, UnaryOp};
+use sanare_source::ast::{BoolOp, CmpOp, Comprehension, Expr, ExprCall, ExprDict, Number, Operator, UnaryOp};
 use sanare_source::size::{Ranged, TextRange};
 
 use crate::code::object_path::Step;
-use crate::code::object_reads::{Form, How, Text, Usage};
-use crate::code::object_walk::{Sym, Walker, constant, merged};
+use crate::code::object_reads::{Form, How, Place, Text, Usage};
+use crate::code::object_walk::{Sym, Walker, constant};
 
 impl<'a> Walker<'a> {
     pub(crate) fn eval(&mut self, expr: &'a Expr) -> Sym {
@@ -23,7 +23,11 @@ impl<'a> Walker<'a> {
                 let (left, right) = (self.eval(&operation.left), self.eval(&operation.right));
                 let text = matches!(operation.op, Operator::Add) && [&left, &right].iter().any(|side| matches!(side, Sym::Texts(_)));
                 let format = matches!(operation.op, Operator::Mod) && matches!(left, Sym::Texts(_));
-                let how = if format { Usage::Format } else if text { Usage::Concat } else { Usage::Arithmetic };
+                let how = match (format, text) {
+                    (true, _) => Usage::Format,
+                    (_, true) => Usage::Concat,
+                    _ => Usage::Arithmetic,
+                };
                 self.used(&left, operation.left.range(), how.clone());
                 self.used(&right, operation.right.range(), how);
                 Sym::Unknown
@@ -43,16 +47,23 @@ impl<'a> Walker<'a> {
                     }
                     result = match (&result, operation.op) {
                         (Sym::At(_), BoolOp::Or) => result,
-                        _ => if at == 0 { sym } else { merged(result, sym) },
+                        _ if at == 0 => sym,
+                        _ => self.merged(result, sym),
                     };
                 }
                 result
             }
             Expr::If(branch) => {
                 self.test(&branch.test);
-                let body = self.eval(&branch.body);
-                let other = self.eval(&branch.orelse);
-                merged(body, other)
+                match self.decided(&branch.test) {
+                    Some(true) => self.eval(&branch.body),
+                    Some(false) => self.eval(&branch.orelse),
+                    None => {
+                        let body = self.eval(&branch.body);
+                        let other = self.eval(&branch.orelse);
+                        self.merged(body, other)
+                    }
+                }
             }
             Expr::Compare(compare) => {
                 let mut left = (self.eval(&compare.left), compare.left.range());
@@ -68,18 +79,7 @@ impl<'a> Walker<'a> {
                 self.bind(&named.target, sym.clone());
                 sym
             }
-            Expr::Dict(dict) => {
-                for item in &dict.items {
-                    if let Some(key) = &item.key {
-                        let sym = self.eval(key);
-                        self.used(&sym, key.range(), Usage::Key);
-                    }
-                    let sym = self.eval(&item.value);
-                    let how = if item.key.is_some() { Usage::Stored } else { Usage::Splat };
-                    self.used(&sym, item.value.range(), how);
-                }
-                Sym::Unknown
-            }
+            Expr::Dict(dict) => self.mapping(dict),
             Expr::Set(set) => self.stored(&set.elts, Usage::Key),
             Expr::List(list) => self.display(&list.elts),
             Expr::Tuple(tuple) => Sym::Tuple(tuple.elts.iter().map(|item| self.eval(item)).collect()),
@@ -131,6 +131,29 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// A mapping written out.
+    fn mapping(&mut self, dict: &'a ExprDict) -> Sym {
+        let mut base = None;
+        let mut keys = Vec::new();
+        for item in &dict.items {
+            let value = self.eval(&item.value);
+            let Some(key) = &item.key else {
+                match value {
+                    Sym::At(place) => base = Some(place),
+                    other => self.used(&other, item.value.range(), Usage::Splat),
+                }
+                continue;
+            };
+            let sym = self.eval(key);
+            self.used(&sym, key.range(), Usage::Key);
+            match sym {
+                Sym::Texts(texts) => keys.extend(texts.into_iter().map(|text| (text, value.clone()))),
+                _ => self.used(&value, item.value.range(), Usage::Stored),
+            }
+        }
+        Sym::Overlay(base, keys)
+    }
+
     /// Several expressions that are collected.
     fn stored(&mut self, items: &'a [Expr], how: Usage) -> Sym {
         for item in items {
@@ -146,10 +169,7 @@ impl<'a> Walker<'a> {
         if parts.iter().all(|part| matches!(part, Sym::Texts(_) | Sym::Literal)) && !parts.is_empty() {
             return Sym::Tuple(parts);
         }
-        for (item, part) in items.iter().zip(&parts) {
-            self.used(part, item.range(), Usage::Stored);
-        }
-        Sym::Unknown
+        if parts.iter().any(|part| *part != Sym::Unknown) { Sym::Display(parts) } else { Sym::Unknown }
     }
 
     fn comprehension(&mut self, generators: &'a [Comprehension], parts: &[&'a Expr]) -> Sym {
@@ -200,10 +220,22 @@ impl<'a> Walker<'a> {
             return base;
         }
         let key = self.eval(slice);
+        if let (Sym::Overlay(under, keys), Sym::Texts(texts)) = (&base, &key)
+            && let [text] = texts.as_slice()
+        {
+            if let Some((_, sym)) = keys.iter().rev().find(|(name, _)| name == text) {
+                return sym.clone();
+            }
+            let Some(place) = under else { return Sym::Unknown };
+            let read = place.then(Step::Key(text.clone()));
+            self.read(read.clone(), range, value.range(), How::Subscript, true);
+            return Sym::At(read);
+        }
         let Sym::At(place) = base else {
             self.used(&key, slice.range(), Usage::Key);
             return match (base, integer(slice)) {
                 (Sym::Tuple(parts), Some(at)) => usize::try_from(at).ok().and_then(|at| parts.get(at).cloned()).unwrap_or(Sym::Unknown),
+                (Sym::Display(parts), Some(0)) => parts.into_iter().next().unwrap_or(Sym::Unknown),
                 (Sym::Iter(member), Some(_)) => *member,
                 _ => Sym::Unknown,
             };
@@ -216,7 +248,10 @@ impl<'a> Walker<'a> {
                 }
                 match texts.as_slice() {
                     [only] => Step::Key(only.clone()),
-                    _ => return Sym::Unknown,
+                    many => {
+                        let places: Vec<Place> = many.iter().map(|text| place.then(Step::Key(text.clone()))).collect();
+                        return self.found(&places);
+                    }
                 }
             }
             (_, Some(at)) => Step::Index(at),
@@ -259,7 +294,10 @@ impl<'a> Walker<'a> {
             return sym;
         }
         self.passed(&arguments, &name);
-        Sym::Unknown
+        match arguments.first() {
+            Some((_, _, Sym::At(place) | Sym::Made(place))) if CONVERSIONS.contains(&name.as_str()) => Sym::Made(place.clone()),
+            _ => Sym::Unknown,
+        }
     }
 
     fn arguments(&mut self, call: &'a ExprCall) -> Vec<(Option<String>, TextRange, Sym)> {

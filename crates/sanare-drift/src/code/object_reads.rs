@@ -1,12 +1,13 @@
 //! What a function reads from nested data: each read with the place it goes to, followed through assignments, loops,
 //! comprehensions and the project functions that it calls.
 
+use sanare_core::value::Value;
 use sanare_source::ast::StmtFunctionDef;
 use sanare_source::parse::Source;
 use sanare_source::size::TextRange;
 
 use crate::code::object_path::Step;
-use crate::code::object_walk::Walker;
+use crate::code::object_walk::{Data, Walker};
 
 /// Everything that one function reads from nested data.
 #[derive(Debug, Default)]
@@ -154,6 +155,8 @@ pub struct Use {
     pub how: Usage,
     /// 0: in the target; else in a project function.
     pub owner: usize,
+    /// Whether this is a use of what a conversion made of the value.
+    pub converted: bool,
 }
 
 /// How a value is used.
@@ -225,14 +228,20 @@ pub struct Binding {
 }
 
 impl Reading {
-    /// Follows the target and what it calls.
-    pub fn of(source: &Source, target: &StmtFunctionDef) -> Self {
-        Walker::follow(source, target)
+    /// Follows the target and what it calls. Where the data at hand decides a branch, only that branch is followed;
+    /// the values behind the roots come back as well.
+    pub fn of<'a>(source: &'a Source, target: &'a StmtFunctionDef, data: Data<'a>) -> (Self, Vec<Option<Value>>) {
+        Walker::follow(source, target, data)
     }
 
-    /// The uses of the value at a place.
+    /// The uses of the value at a place, as it is.
     pub fn uses_of<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = &'a Use> {
-        self.uses.iter().filter(move |used| used.place == *place)
+        self.uses.iter().filter(move |used| used.place == *place && !used.converted)
+    }
+
+    /// The uses of what conversions make of the value at a place.
+    pub fn uses_of_made<'a>(&'a self, place: &'a Place) -> impl Iterator<Item = &'a Use> {
+        self.uses.iter().filter(move |used| used.place == *place && used.converted)
     }
 
     /// Whether the code itself reckons with the absence of what is at this place.

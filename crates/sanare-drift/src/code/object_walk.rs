@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use sanare_source::ast::{Expr, ExceptHandler, Parameters, Stmt, StmtFunctionDef};
+use sanare_core::value::Value;
+use sanare_source::ast::{BoolOp, CmpOp, ExceptHandler, Expr, Parameters, Stmt, StmtFunctionDef, UnaryOp};
 use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
 
-use crate::code::object_path::Step;
+use crate::code::object_path::{Step, values};
 use crate::code::object_reads::{Binding, Call, Entry, Form, How, Place, Read, Reading, Root, Text, Usage, Use};
 
 /// How deep calls of project functions are followed.
@@ -20,6 +21,8 @@ pub(crate) enum Sym {
     Literal,
     /// Data.
     At(Place),
+    /// What a conversion made of data.
+    Made(Place),
     /// A key of the mapping at this place.
     KeyOf(Place),
     Items(Place),
@@ -38,11 +41,20 @@ pub(crate) enum Sym {
     Line(String, Text),
     /// A function that stands inside another.
     Local(usize),
+    /// A mapping written out: what it spreads, and its own keys.
+    Overlay(Option<Place>, Vec<(String, Sym)>),
+    /// A list written out, of members that are data.
+    Display(Vec<Sym>),
 }
+
+/// Gives the value behind a root, if there is one at hand.
+pub type Data<'d> = &'d dyn Fn(&Root) -> Option<Value>;
 
 pub(crate) struct Walker<'a> {
     pub(crate) source: &'a Source,
     pub(crate) out: Reading,
+    data: Data<'a>,
+    pub(crate) values: Vec<Option<Value>>,
     pub(crate) names: HashMap<String, Sym>,
     pub(crate) imports: HashMap<String, String>,
     constants: HashMap<String, Sym>,
@@ -56,10 +68,12 @@ pub(crate) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) fn follow(source: &'a Source, target: &'a StmtFunctionDef) -> Reading {
+    pub(crate) fn follow(source: &'a Source, target: &'a StmtFunctionDef, data: Data<'a>) -> (Reading, Vec<Option<Value>>) {
         let mut walker = Self {
             source,
             out: Reading::default(),
+            data,
+            values: Vec::new(),
             names: HashMap::new(),
             imports: HashMap::new(),
             constants: HashMap::new(),
@@ -85,7 +99,7 @@ impl<'a> Walker<'a> {
             walker.names.insert(name.to_owned(), Sym::At(place));
         }
         walker.block(&target.body);
-        walker.out
+        (walker.out, walker.values)
     }
 
     fn read_module(&mut self) {
@@ -132,6 +146,7 @@ impl<'a> Walker<'a> {
         if let Some(at) = self.out.roots.iter().position(|known| *known == root) {
             return Place { root: at, steps: Vec::new() };
         }
+        self.values.push((self.data)(&root));
         self.out.roots.push(root);
         Place { root: self.out.roots.len() - 1, steps: Vec::new() }
     }
@@ -161,8 +176,9 @@ impl<'a> Walker<'a> {
 
     pub(crate) fn used(&mut self, sym: &Sym, range: TextRange, how: Usage) {
         match sym {
-            Sym::At(place) => {
-                let used = Use { place: place.clone(), range, how, owner: self.owner };
+            Sym::At(place) | Sym::Made(place) => {
+                let converted = matches!(sym, Sym::Made(_));
+                let used = Use { place: place.clone(), range, how, owner: self.owner, converted };
                 if !self.out.uses.contains(&used) {
                     self.out.uses.push(used);
                 }
@@ -172,6 +188,8 @@ impl<'a> Walker<'a> {
             Sym::Values(place) => {
                 self.used(&Sym::At(place.then(Step::Entry)), range, how);
             }
+            Sym::Overlay(_, keys) => keys.iter().for_each(|(_, part)| self.used(part, range, how.clone())),
+            Sym::Display(members) => members.iter().for_each(|member| self.used(member, range, how.clone())),
             _ => {}
         }
     }
@@ -188,7 +206,9 @@ impl<'a> Walker<'a> {
             Sym::Keys(place) => Sym::KeyOf(place.clone()),
             Sym::Values(place) => Sym::At(place.then(Step::Entry)),
             Sym::Iter(member) => (**member).clone(),
-            Sym::Tuple(members) => members.iter().cloned().reduce(merged).unwrap_or(Sym::Unknown),
+            Sym::Tuple(members) | Sym::Display(members) => {
+                members.iter().cloned().reduce(|left, right| self.merged(left, right)).unwrap_or(Sym::Unknown)
+            }
             Sym::Handle(parameter) => Sym::Line(parameter.clone(), Text::Handle),
             _ => Sym::Unknown,
         }
@@ -236,7 +256,7 @@ impl<'a> Walker<'a> {
                         self.used(&sym, value.range(), Usage::Stored);
                     }
                     self.returned = Some(match self.returned.take() {
-                        Some(before) => merged(before, sym),
+                        Some(before) => self.merged(before, sym),
                         None => sym,
                     });
                 }
@@ -327,19 +347,41 @@ impl<'a> Walker<'a> {
 
     fn branches(&mut self, branch: &'a sanare_source::ast::StmtIf) {
         self.test(&branch.test);
+        match self.decided(&branch.test) {
+            Some(true) => return self.block(&branch.body),
+            Some(false) if branch.elif_else_clauses.is_empty() => return,
+            Some(false) => {}
+            None => return self.undecided(branch),
+        }
+        for clause in &branch.elif_else_clauses {
+            if let Some(test) = &clause.test {
+                self.test(test);
+            }
+            if clause.test.as_ref().is_none_or(|test| self.decided(test) != Some(false)) {
+                return self.block(&clause.body);
+            }
+        }
+    }
+
+    fn undecided(&mut self, branch: &'a sanare_source::ast::StmtIf) {
         let before = self.names.clone();
         self.block(&branch.body);
         let mut after = std::mem::replace(&mut self.names, before.clone());
-        let mut open_end = true;
+        if leaves(&branch.body) {
+            after = before.clone();
+        }
         for clause in &branch.elif_else_clauses {
-            match &clause.test {
-                Some(test) => self.test(test),
-                None => open_end = false,
+            if let Some(test) = &clause.test {
+                self.test(test);
             }
             self.block(&clause.body);
-            after = merged_names(after, std::mem::replace(&mut self.names, before.clone()));
+            let names = std::mem::replace(&mut self.names, before.clone());
+            if !leaves(&clause.body) {
+                after = self.merged_names(after, names);
+            }
         }
-        self.names = if open_end && !leaves(&branch.body) { merged_names(after, before) } else if open_end { before } else { after };
+        let open_end = branch.elif_else_clauses.last().is_none_or(|clause| clause.test.is_some());
+        self.names = if open_end { self.merged_names(after, before) } else { after };
     }
 
     /// Evaluates what decides a branch.
@@ -424,7 +466,10 @@ impl<'a> Walker<'a> {
         }
         let inside = if local { self.names.clone() } else { HashMap::new() };
         let before = std::mem::replace(&mut self.names, inside);
-        let caught = std::mem::replace(&mut self.caught, if local { self.caught } else { 0 });
+        let caught = self.caught;
+        if !local {
+            self.caught = 0;
+        }
         self.bind_parameters(&function.parameters, arguments, method && !local);
         self.active.push(function.name.as_str());
         let returned = self.returned.take();
@@ -480,6 +525,106 @@ impl<'a> Walker<'a> {
         None
     }
 
+    /// The values that the data at hand has at a place.
+    pub(crate) fn at(&self, place: &Place) -> Vec<&Value> {
+        match self.values.get(place.root) {
+            Some(Some(root)) => values(root, &place.steps),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What stands for either. Of two places the one that the data at hand has.
+    pub(crate) fn merged(&self, left: Sym, right: Sym) -> Sym {
+        match (left, right) {
+            (left, right) if left == right => left,
+            (Sym::Literal, other) | (other, Sym::Literal) => other,
+            (Sym::Texts(mut left), Sym::Texts(right)) => {
+                left.extend(right.into_iter().filter(|text| !text.is_empty()));
+                left.dedup();
+                Sym::Texts(left)
+            }
+            (Sym::Tuple(left), Sym::Tuple(right)) if left.len() == right.len() => {
+                Sym::Tuple(left.into_iter().zip(right).map(|(left, right)| self.merged(left, right)).collect())
+            }
+            (Sym::At(left), Sym::At(right)) => self.found(&[left, right]),
+            _ => Sym::Unknown,
+        }
+    }
+
+    /// The one of these places that the data at hand has.
+    pub(crate) fn found(&self, places: &[Place]) -> Sym {
+        let mut there = places.iter().filter(|place| !self.at(place).is_empty());
+        match (there.next(), there.next()) {
+            (Some(only), None) => Sym::At(only.clone()),
+            _ => Sym::Unknown,
+        }
+    }
+
+    fn merged_names(&self, left: HashMap<String, Sym>, mut right: HashMap<String, Sym>) -> HashMap<String, Sym> {
+        let mut out = HashMap::new();
+        for (name, sym) in left {
+            let sym = match right.remove(&name) {
+                Some(other) => self.merged(sym, other),
+                None => sym,
+            };
+            out.insert(name, sym);
+        }
+        out.extend(right);
+        out
+    }
+
+    /// How a test comes out for every value of the data at hand, when it only asks for keys, types and nulls.
+    pub(crate) fn decided(&mut self, test: &'a Expr) -> Option<bool> {
+        match test {
+            Expr::UnaryOp(operation) if matches!(operation.op, UnaryOp::Not) => {
+                self.decided(&operation.operand).map(|answer| !answer)
+            }
+            Expr::BoolOp(operation) => {
+                let answers: Vec<Option<bool>> = operation.values.iter().map(|value| self.decided(value)).collect();
+                let stop = matches!(operation.op, BoolOp::Or);
+                if answers.contains(&Some(stop)) {
+                    return Some(stop);
+                }
+                answers.iter().all(|answer| *answer == Some(!stop)).then_some(!stop)
+            }
+            Expr::Compare(compare) => {
+                let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return None };
+                let sym = self.eval(&compare.left);
+                match op {
+                    CmpOp::In | CmpOp::NotIn => {
+                        let Sym::At(place) = self.eval(right) else { return None };
+                        let Sym::Texts(texts) = sym else { return None };
+                        let [text] = texts.as_slice() else { return None };
+                        let there = self.agreed(&place, |value| value.as_map().map(|_| value.get(text).is_some()))?;
+                        Some(there == matches!(op, CmpOp::In))
+                    }
+                    CmpOp::Is | CmpOp::IsNot if matches!(right, Expr::NoneLiteral(_)) => {
+                        let Sym::At(place) = sym else { return None };
+                        let null = self.agreed(&place, |value| Some(matches!(value, Value::Null)))?;
+                        Some(null == matches!(op, CmpOp::Is))
+                    }
+                    _ => None,
+                }
+            }
+            Expr::Call(call) if self.dotted(&call.func).as_deref() == Some("isinstance") => {
+                let [subject, class] = &*call.arguments.args else { return None };
+                let Sym::At(place) = self.eval(subject) else { return None };
+                let class = self.dotted(class)?;
+                if !matches!(class.as_str(), "dict" | "list" | "str" | "int" | "float" | "bool") {
+                    return None;
+                }
+                self.agreed(&place, |value| Some(value.type_name() == class))
+            }
+            _ => None,
+        }
+    }
+
+    fn agreed(&self, place: &Place, ask: impl Fn(&Value) -> Option<bool>) -> Option<bool> {
+        let mut answers = self.at(place).into_iter().map(ask);
+        let first = answers.next()??;
+        answers.all(|answer| answer == Some(first)).then_some(first)
+    }
+
     /// A lambda's body, its one parameter bound.
     pub(crate) fn lambda(&mut self, lambda: &'a sanare_source::ast::ExprLambda, argument: Sym) -> Sym {
         let before = self.names.clone();
@@ -503,36 +648,6 @@ pub(crate) fn constant(expr: &Expr) -> Sym {
         Expr::List(list) => Sym::Tuple(list.elts.iter().map(constant).collect()),
         _ => Sym::Unknown,
     }
-}
-
-/// What stands for either.
-pub(crate) fn merged(left: Sym, right: Sym) -> Sym {
-    match (left, right) {
-        (left, right) if left == right => left,
-        (Sym::Literal, other) | (other, Sym::Literal) => other,
-        (Sym::Texts(mut left), Sym::Texts(right)) => {
-            left.extend(right.into_iter().filter(|text| !text.is_empty()));
-            left.dedup();
-            Sym::Texts(left)
-        }
-        (Sym::Tuple(left), Sym::Tuple(right)) if left.len() == right.len() => {
-            Sym::Tuple(left.into_iter().zip(right).map(|(left, right)| merged(left, right)).collect())
-        }
-        _ => Sym::Unknown,
-    }
-}
-
-fn merged_names(left: HashMap<String, Sym>, mut right: HashMap<String, Sym>) -> HashMap<String, Sym> {
-    let mut out = HashMap::new();
-    for (name, sym) in left {
-        let sym = match right.remove(&name) {
-            Some(other) => merged(sym, other),
-            None => sym,
-        };
-        out.insert(name, sym);
-    }
-    out.extend(right);
-    out
 }
 
 fn leaves(body: &[Stmt]) -> bool {
