@@ -13,7 +13,6 @@ mod receipts;
 mod shapes;
 
 use std::path::{Path, PathBuf};
-use std::sync::MutexGuard;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -23,14 +22,11 @@ use sanare_core::port::store::{Lease, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
-use self::connection::Slots;
+use self::connection::{Held, Slots};
 use self::fault::fault;
 
 /// How long another process may hold the store before that is [`StoreFault::Busy`].
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The format that this version writes: the number of its migrations.
-pub const FORMAT: u32 = connection::MIGRATIONS.len() as u32;
 
 /// One SQLite file. Usable from several threads, from several processes at once, and on both sides of a fork.
 pub struct Sqlite {
@@ -96,12 +92,12 @@ impl Sqlite {
         Ok(store)
     }
 
-    fn connection(&self) -> Result<MutexGuard<'_, Connection>, StoreFault> {
+    fn connection(&self) -> Result<Held<'_>, StoreFault> {
         self.slots.of_this_process(&self.path, self.patience)
     }
 
     fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, StoreFault> {
-        look(&*self.connection()?).map_err(Trouble::into_fault)
+        look(self.connection()?.get()?).map_err(Trouble::into_fault)
     }
 
     /// Runs a transaction; `durable` ones are on the disk when this returns.
@@ -110,7 +106,8 @@ impl Sqlite {
         durable: bool,
         act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StoreFault> {
-        let mut connection = self.connection()?;
+        let mut held = self.connection()?;
+        let connection = held.get()?;
         let synchronous = if durable { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(fault)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;

@@ -90,6 +90,24 @@ impl Record {
         ])
     }
 
+    /// Whether it follows the record with this place and hash, and is whole itself.
+    ///
+    /// # Errors
+    /// [`ChainBreak`] says what is wrong.
+    pub fn follows(&self, seq: u64, previous: &Digest) -> Result<(), ChainBreak> {
+        let broken = |what: &str| Err(ChainBreak { seq: self.seq, what: what.to_owned() });
+        if self.seq != seq + 1 {
+            return broken("its place does not follow the record before it");
+        }
+        if self.previous != *previous {
+            return broken("it does not name the hash of the record before it");
+        }
+        if self.hash != self.expected_hash() {
+            return broken("its hash does not fit its content");
+        }
+        Ok(())
+    }
+
     /// The payload as JSON; `null` if it is not.
     pub fn json(&self) -> Json {
         serde_json::from_str(&self.payload).unwrap_or(Json::Null)
@@ -104,16 +122,7 @@ pub fn verify<'a>(records: impl IntoIterator<Item = &'a Record>) -> Result<u64, 
     let mut seq = 0;
     let mut previous = genesis();
     for record in records {
-        let broken = |what: &str| ChainBreak { seq: record.seq, what: what.to_owned() };
-        if record.seq != seq + 1 {
-            return Err(broken("its place does not follow the record before it"));
-        }
-        if record.previous != previous {
-            return Err(broken("it does not name the hash of the record before it"));
-        }
-        if record.hash != record.expected_hash() {
-            return Err(broken("its hash does not fit its content"));
-        }
+        record.follows(seq, &previous)?;
         seq = record.seq;
         previous = record.hash.clone();
     }

@@ -26,24 +26,31 @@ pub(super) struct Slots([OnceLock<Slot>; GENERATIONS]);
 
 struct Slot {
     process: u32,
-    connection: Result<Mutex<Connection>, StoreFault>,
+    connection: Mutex<Option<Connection>>,
+}
+
+/// The connection, for as long as nobody else in the process may use it.
+pub(super) struct Held<'a>(MutexGuard<'a, Option<Connection>>);
+
+impl Held<'_> {
+    /// The connection itself.
+    pub(super) fn get(&mut self) -> Result<&mut Connection, StoreFault> {
+        self.0.as_mut().ok_or_else(|| StoreFault::Unusable("the connection is closed".to_owned()))
+    }
 }
 
 impl Slots {
     /// The connection of the running process, opened if need be.
-    pub(super) fn of_this_process(
-        &self,
-        path: &Path,
-        patience: Duration,
-    ) -> Result<MutexGuard<'_, Connection>, StoreFault> {
+    pub(super) fn of_this_process(&self, path: &Path, patience: Duration) -> Result<Held<'_>, StoreFault> {
         let process = std::process::id();
         for slot in &self.0 {
-            let slot = slot.get_or_init(|| Slot { process, connection: open(path, patience).map(Mutex::new) });
+            let slot = slot.get_or_init(|| Slot { process, connection: Mutex::new(None) });
             if slot.process == process {
-                return match &slot.connection {
-                    Ok(connection) => Ok(connection.lock().unwrap_or_else(PoisonError::into_inner)),
-                    Err(fault) => Err(fault.clone()),
-                };
+                let mut held = slot.connection.lock().unwrap_or_else(PoisonError::into_inner);
+                if held.is_none() {
+                    *held = Some(open(path, patience)?);
+                }
+                return Ok(Held(held));
             }
         }
         Err(StoreFault::Unusable("too many generations of forked processes".to_owned()))
@@ -63,16 +70,20 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
     connection.busy_timeout(patience).map_err(fault)?;
-    recognise(&connection)?;
+    let format = recognise(&connection)?;
+    match head::read(path) {
+        Some((seq, _)) if format == 0 => {
+            return Err(StoreFault::Corrupt(format!("records are lost: {seq} were written, the file is empty")));
+        }
+        Some(noted) => ledger::reaches(&connection, &noted).map_err(super::Trouble::into_fault)?,
+        None => {}
+    }
     connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
     for (pragma, value) in [("foreign_keys", "ON"), ("secure_delete", "ON"), ("trusted_schema", "OFF")] {
         connection.pragma_update(None, pragma, value).map_err(fault)?;
     }
     connection.pragma_update(None, "journal_size_limit", 4 * 1024 * 1024).map_err(fault)?;
     migrate(&mut connection)?;
-    if let Some(noted) = head::read(path) {
-        ledger::reaches(&connection, &noted).map_err(super::Trouble::into_fault)?;
-    }
     Ok(connection)
 }
 
