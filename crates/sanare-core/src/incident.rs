@@ -106,6 +106,8 @@ pub struct Incident {
     pub line: usize,
     /// Dotted class of the exception.
     pub error: String,
+    /// The process that runs it, by a mark that no other process ever has.
+    pub process: String,
     /// When it was opened, in milliseconds since 1970.
     pub opened_at: u64,
     /// Its rules.

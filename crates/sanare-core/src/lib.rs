@@ -18,3 +18,4 @@ pub mod step;
 pub mod ledger;
 pub mod port;
 pub mod redact;
+pub mod settings;

@@ -4,10 +4,30 @@
 //! cannot be given raw text by mistake. What the redactor finds it replaces by a placeholder that names its rule,
 //! `<redacted:rule>`; what it cannot read it replaces as a whole. Redacting twice gives the same text.
 
+mod assign;
+mod data;
+mod encoded;
+mod entry;
+mod name;
+mod pem;
+mod personal;
+mod place;
+mod quote;
+mod rule;
+mod scan;
+mod table;
+mod url;
+mod view;
+mod worth;
+
+use regex::bytes::Regex;
+use rule::Rules;
+use scan::Scanner;
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 /// Text or data that went through a [`Redactor`]. `Debug` and `Display` print the redacted text.
@@ -104,19 +124,25 @@ pub enum RuleTrouble {
 /// The rules, ready to run. Rules are compiled on their first keyword hit.
 pub struct Redactor {
     policy: Policy,
+    rules: Rules,
+    extra: Vec<(String, Regex)>,
 }
 
 impl Redactor {
+    fn new(policy: Policy, extra: Vec<(String, Regex)>) -> Self {
+        Self { policy, rules: Rules::new(policy), extra }
+    }
+
     /// The standard rules: secrets, no personal data.
     pub fn standard() -> &'static Self {
         static STANDARD: OnceLock<Redactor> = OnceLock::new();
-        STANDARD.get_or_init(|| Self { policy: Policy::default() })
+        STANDARD.get_or_init(|| Self::new(Policy::default(), Vec::new()))
     }
 
     /// The standard rules and personal data.
     pub fn with_personal() -> &'static Self {
         static PERSONAL: OnceLock<Redactor> = OnceLock::new();
-        PERSONAL.get_or_init(|| Self { policy: Policy { personal: true } })
+        PERSONAL.get_or_init(|| Self::new(Policy { personal: true }, Vec::new()))
     }
 
     /// The redactor for a policy.
@@ -126,8 +152,12 @@ impl Redactor {
 
     /// The standard rules and the user's own, whose examples are checked first.
     pub fn with_extra(policy: Policy, rules: Vec<ExtraRule>) -> Result<Self, RuleTrouble> {
-        let _ = rules;
-        Ok(Self { policy })
+        let mut extra = Vec::with_capacity(rules.len());
+        for rule in rules {
+            let regex = rule::check_extra(&rule)?;
+            extra.push((rule.id, regex));
+        }
+        Ok(Self::new(policy, extra))
     }
 
     /// The policy that this redactor was made for.
@@ -135,24 +165,35 @@ impl Redactor {
         self.policy
     }
 
+    fn scanner(&self) -> Scanner<'_> {
+        Scanner { rules: &self.rules, personal: self.policy.personal, extra: &self.extra }
+    }
+
     /// Redacted text.
     pub fn text(&self, text: &str) -> Redacted<String> {
-        Redacted { inner: text.to_owned() }
+        let redact = || data::text_of(self.scanner(), text, &mut Vec::new()).unwrap_or_else(|| text.to_owned());
+        Redacted { inner: closed(redact, || place::placeholder("unreadable")) }
     }
 
     /// Redacted text of at most `limit` characters: redacted first, then cut, so that no cut leaves half a secret.
+    /// Hand in at least 1 KiB more than the limit, if there is more.
     pub fn text_cut(&self, text: &str, limit: usize) -> Redacted<String> {
-        Redacted { inner: self.text(text).inner.chars().take(limit).collect() }
+        let mut text = self.text(text).inner;
+        if let Some((end, _)) = text.char_indices().nth(limit) {
+            text.truncate(place::cut_before(text.as_bytes(), end));
+        }
+        Redacted { inner: text }
     }
 
-    /// Redacted text of bytes; what is not UTF-8 is written as `\xNN`.
+    /// Redacted text of bytes; what is not UTF-8 becomes the replacement character.
     pub fn bytes(&self, bytes: &[u8]) -> Redacted<String> {
         self.text(&String::from_utf8_lossy(bytes))
     }
 
     /// Redacted data: keys and lengths stay, values that are secret by name, place or shape are replaced.
     pub fn json(&self, value: &Value) -> Redacted<Value> {
-        Redacted { inner: value.clone() }
+        let redact = || data::redact(self.scanner(), value);
+        Redacted { inner: closed(redact, || Value::String(place::placeholder("unreadable"))) }
     }
 
     /// One line of the JSON-lines command: `form` is `text` or `json`.
@@ -165,9 +206,17 @@ impl Redactor {
 
     /// The secrets in a text, in order and without overlap: where, and by which rule.
     pub fn secrets_in(&self, text: &str) -> Vec<(Range<usize>, String)> {
-        let _ = text;
-        Vec::new()
+        let find = || {
+            let findings = place::merge(text, self.scanner().find(text));
+            findings.iter().map(|finding| (finding.start..finding.end, finding.rule.to_owned())).collect()
+        };
+        closed(find, || vec![(0..text.len(), "unreadable".to_owned())])
     }
+}
+
+/// Runs a step of the redactor; should it ever panic, everything counts as a secret.
+fn closed<T>(step: impl FnOnce() -> T, otherwise: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| otherwise())
 }
 
 /// The secrets in a text by the standard rules: where, and by which rule.
@@ -175,10 +224,10 @@ pub fn secrets_in(text: &str) -> Vec<(Range<usize>, String)> {
     Redactor::standard().secrets_in(text)
 }
 
-/// Whether a value of this name is a secret (`db_password`, `X-Api-Key`, `jelszó`), whatever it looks like.
+/// Whether a value of this name is a secret (`db_password`, `X-Api-Key`, `jelszó`) unless it looks like a word, a path
+/// or code.
 pub fn is_secret_name(name: &str) -> bool {
-    let _ = name;
-    false
+    name::lexicon().name(name).is_some_and(|name| name.class != name::Class::Hint)
 }
 
 /// The rule by which a bare value, with nothing around it, is known as a secret.

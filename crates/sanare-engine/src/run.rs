@@ -109,6 +109,7 @@ fn drive(case: &Case<'_>, world: &mut World<'_>, progress: &mut Progress) -> Res
     let mut step = Step::Opened;
     loop {
         record(case, world, progress, &step)?;
+        world.subject.moment(&format!("recorded {}", step.name()));
         if rests(&step) {
             return Ok(step);
         }

@@ -67,6 +67,10 @@ pub struct SubjectFault(pub String);
 
 /// The program that failed.
 pub trait Subject {
+    /// Told at every turn of the loop (`recorded opened`, `before_write`, `after_write`, `before_swap`, `after_swap`,
+    /// `before_rerun`, `after_rerun`), for listeners; nothing it does changes the loop.
+    fn moment(&mut self, _moment: &str) {}
+
     /// Compiles the whole module text with the running interpreter; `Some` is its complaint.
     ///
     /// # Errors

@@ -18,22 +18,29 @@ pub(crate) fn apply(
     let checked = prepared.approved.inner().clone();
     let in_file = case.incident.rules.write == Write::File;
     if in_file && let Some(receipt) = &progress.receipt {
+        world.subject.moment("before_write");
         if let Err(fault) = world.target.write(receipt) {
             return Ok(not_written(&fault, checked.proposed.diagnosed.declined));
         }
         progress.written = true;
+        world.subject.moment("after_write");
     }
     let applied = Applied { checked, in_file, standing: None };
     progress.applied = Some(applied.clone());
+    world.subject.moment("before_swap");
     if let Some(why) = world.subject.swap(&applied.checked.module)? {
         if in_file {
-            let standing = Some((Reason::Unconfirmed, format!("repaired in the file; the running function keeps its old code: {why}")));
+            let standing = Some((
+                Reason::Unconfirmed,
+                format!("repaired in the file; the running function keeps its old code: {why}"),
+            ));
             return Ok(Step::Applied(Applied { standing, ..applied }));
         }
         let detail = format!("the running function could not be changed: {why}");
         return Ok(Step::Undoing(Undoing { applied, reason: Reason::UnsupportedTarget, detail, next: None }));
     }
     progress.swapped = true;
+    world.subject.moment("after_swap");
     Ok(Step::Applied(applied))
 }
 

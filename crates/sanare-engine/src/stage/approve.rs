@@ -32,12 +32,7 @@ pub(crate) fn approve(checked: Checked, case: &Case<'_>, world: &World<'_>, prog
 }
 
 /// The receipt of a checked candidate; `None` when it does not fit into the file any more.
-pub(crate) fn receipt(
-    checked: &Checked,
-    case: &Case<'_>,
-    world: &World<'_>,
-    state: ReceiptState,
-) -> Option<Receipt> {
+pub(crate) fn receipt(checked: &Checked, case: &Case<'_>, world: &World<'_>, state: ReceiptState) -> Option<Receipt> {
     let placed: Placed = world.target.place(&checked.proposed.candidate).ok()?;
     (placed.before == checked.binding.before && placed.after == checked.binding.after).then(|| Receipt {
         incident: case.incident.id.clone(),

@@ -113,7 +113,9 @@ fn judge_ran(before: &Ran, after: &Ran) -> Vec<Check> {
         RanState::Returned => {}
         RanState::Raised => return vec![Check::failed(gate, "returns", failure_text(after))],
         RanState::Denied => return vec![Check::failed(gate, "no_denied_effect", after.detail.clone())],
-        RanState::TimedOut | RanState::MemoryLimit => return vec![Check::failed(gate, "in_limits", after.detail.clone())],
+        RanState::TimedOut | RanState::MemoryLimit => {
+            return vec![Check::failed(gate, "in_limits", after.detail.clone())];
+        }
         RanState::Crashed | RanState::Exited => return vec![Check::failed(gate, "returns", after.detail.clone())],
         RanState::NoIsolation | RanState::CannotRun => {
             return vec![Check::skipped(gate, "returns", after.detail.clone())];
@@ -139,12 +141,7 @@ fn failure_text(ran: &Ran) -> String {
 }
 
 /// Gate 6: shape twins, then recorded calls and examples.
-fn replay(
-    proposed: &Proposed,
-    placed: &Placed,
-    world: &mut World<'_>,
-    report: &mut GateReport,
-) -> Result<(), Fault> {
+fn replay(proposed: &Proposed, placed: &Placed, world: &mut World<'_>, report: &mut GateReport) -> Result<(), Fault> {
     let old_module = world.target.module().to_owned();
     let mut agreed = Vec::new();
     let mut silent = Vec::new();

@@ -28,12 +28,7 @@ pub(crate) fn escalate(escalating: Escalating) -> Step {
 }
 
 /// Closes an incident whose deadline has passed, unless its repair is already in force or being taken back.
-pub(crate) fn when_out_of_time(
-    step: &Step,
-    case: &Case<'_>,
-    world: &World<'_>,
-    progress: &Progress,
-) -> Option<Closed> {
+pub(crate) fn when_out_of_time(step: &Step, case: &Case<'_>, world: &World<'_>, progress: &Progress) -> Option<Closed> {
     let in_force = matches!(step, Step::Applied(_) | Step::Undoing(_) | Step::Escalating(_) | Step::Closed(_));
     let spent = world.clock.elapsed().saturating_sub(progress.started);
     if in_force || spent <= case.incident.rules.deadline_ms {

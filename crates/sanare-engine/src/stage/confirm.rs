@@ -23,7 +23,10 @@ pub(crate) fn confirm(
         let standing = Some((Reason::RerunUnsafe, format!("repaired, not re-run: {why}")));
         return Ok(Step::Applied(Applied { standing, ..applied }));
     }
-    match world.subject.rerun()? {
+    world.subject.moment("before_rerun");
+    let returned = world.subject.rerun()?;
+    world.subject.moment("after_rerun");
+    match returned {
         Ok(()) => Ok(Step::Closed(Closed {
             outcome: Outcome::Healed,
             reason: Reason::Ok,

@@ -24,11 +24,17 @@ pub(crate) fn prepare(
         return Step::Prepared(Prepared { approved });
     }
     if world.target.digest_now().as_ref() != Some(&approved.inner().binding.before) {
-        return close::refused(Reason::SourceChanged, "the file changed while the repair was made".to_owned(), declined);
+        return close::refused(
+            Reason::SourceChanged,
+            "the file changed while the repair was made".to_owned(),
+            declined,
+        );
     }
     progress.receipt = approve::receipt(approved.inner(), case, world, ReceiptState::Open);
     match progress.receipt {
         Some(_) => Step::Prepared(Prepared { approved }),
-        None => close::refused(Reason::SourceChanged, "the repair does not fit into the file any more".to_owned(), declined),
+        None => {
+            close::refused(Reason::SourceChanged, "the repair does not fit into the file any more".to_owned(), declined)
+        }
     }
 }
