@@ -14,7 +14,7 @@ pub fn next_layer(problem: &Problem) -> Answer {
     let Some(target) = source.function_at(&problem.function, problem.first_line) else {
         return refused(Reason::NoSource, &format!("`{}` is not in the module", problem.function));
     };
-    let subject = Subject { problem, source: &source, target };
+    let subject = Subject::new(problem, &source, target);
     for kind in kind::ALL {
         if let Some(answer) = (kind.answer)(&subject) {
             return answer;

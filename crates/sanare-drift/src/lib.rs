@@ -2,15 +2,9 @@
 //!
 //! What does not live here: reading files, running code, deciding whether a repair is applied. Same input, same output.
 
-pub mod engine;
-pub mod kind;
 pub mod problem;
 pub mod profile;
 pub mod shape;
-pub mod twin;
-
-pub mod code;
-pub mod object_shape;
 
 pub mod date;
 pub mod lexicon;
@@ -18,3 +12,10 @@ pub mod matching;
 pub mod names;
 pub mod number;
 pub mod values;
+
+pub mod code;
+pub mod engine;
+pub mod kind;
+pub mod object_shape;
+pub mod table;
+pub mod twin;
