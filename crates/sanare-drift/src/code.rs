@@ -1,23 +1,26 @@
 //! What the target's source says about the data it reads: values known from the text, and where names come from.
 
-pub mod object_path;
-pub mod object_reads;
-pub(crate) mod object_eval;
-pub(crate) mod object_walk;
-pub(crate) mod object_field;
-pub(crate) mod object_complete;
-pub(crate) mod object_fit;
-pub(crate) mod object_place;
-pub(crate) mod object_veto;
-pub(crate) mod object_view;
-pub(crate) mod object_write;
-
 pub mod table_origin;
 pub mod table_reader;
 pub mod table_reads;
 pub mod table_uses;
 pub mod tree;
 pub mod write;
+
+pub mod object_path;
+pub mod object_reads;
+pub(crate) mod object_walk;
+pub(crate) mod object_eval;
+pub(crate) mod object_view;
+pub(crate) mod object_fit;
+pub(crate) mod object_complete;
+pub(crate) mod object_veto;
+pub(crate) mod object_write;
+pub(crate) mod object_field;
+pub(crate) mod object_place;
+pub(crate) mod object_leaf;
+pub(crate) mod object_none;
+pub(crate) mod object_scale;
 
 use sanare_source::ast::{Expr, ExprCall, Number, Stmt, StmtFunctionDef, UnaryOp};
 use sanare_source::parse::Source;

@@ -8,6 +8,17 @@ mod footer;
 mod header_renamed;
 mod header_row;
 mod not_data;
+mod object;
+mod object_envelope;
+mod object_keyed;
+mod object_moved;
+mod object_number;
+mod object_optional;
+mod object_pages;
+mod object_renamed;
+mod object_scalar;
+mod object_single;
+mod object_time;
 
 use std::cell::OnceCell;
 
@@ -59,6 +70,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "object", answer: object::answer },
 ];
 
 /// Makes the answers of kinds.

@@ -1,7 +1,7 @@
 //! A failing call seen as nested data: what the function reads, what is there, what was there, and where they part.
 
 use sanare_core::value::Value;
-use sanare_source::ast::Stmt;
+use sanare_source::ast::{Stmt, StmtFunctionDef};
 use sanare_source::ast::visitor::{Visitor, walk_stmt};
 use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
@@ -10,13 +10,31 @@ use crate::code::object_path::{Step, shape, values};
 use crate::code::object_reads::{Form, How, Place, Read, Reading, Root, Text, Usage};
 use crate::kind::Subject;
 use crate::object_shape;
-use crate::problem::{Argument, Failure};
+use crate::problem::{Argument, Failure, Problem};
 use crate::shape::{ObjectShape, Shape, TableShape};
+
+/// A problem, its module and the function that may change, to be passed on.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// The module.
+    pub source: &'a Source,
+    /// The one function that may change.
+    pub target: &'a StmtFunctionDef,
+}
+
+impl<'a> Scene<'a> {
+    /// The scene of a subject.
+    pub fn of(subject: &Subject<'a>) -> Self {
+        Self { problem: subject.problem, source: subject.source, target: subject.target }
+    }
+}
 
 /// A problem whose function reads nested data.
 pub struct View<'a> {
     /// The problem and its target.
-    pub subject: &'a Subject<'a>,
+    pub subject: Scene<'a>,
     /// The failure to explain: what a guard was raised from, else what was raised.
     pub failure: &'a Failure,
     /// What the function reads.
@@ -49,7 +67,7 @@ pub enum Trouble {
 
 impl<'a> View<'a> {
     /// Looks at a problem; `None` when the function reads no nested data.
-    pub fn of(subject: &'a Subject<'a>) -> Option<Self> {
+    pub fn of(subject: Scene<'a>) -> Option<Self> {
         let data = |root: &Root| behind(root, &subject.problem.arguments);
         let (reading, values) = Reading::of(subject.source, subject.target, &data);
         if reading.reads.is_empty() && reading.roots.iter().all(|root| root.form == Form::Parameter) {
@@ -281,7 +299,7 @@ pub fn text_behind(root: &Root, argument: &Argument) -> Option<String> {
 }
 
 /// What a guard of the project was raised from (C27), else the failure itself.
-pub fn effective<'a>(subject: &Subject<'a>) -> &'a Failure {
+pub fn effective(subject: Scene<'_>) -> &Failure {
     let failure = &subject.problem.failure;
     match &failure.cause {
         Some(cause) if raised_on_purpose(subject, failure) && is_drift(cause) => cause,
@@ -290,7 +308,7 @@ pub fn effective<'a>(subject: &Subject<'a>) -> &'a Failure {
 }
 
 /// Whether the innermost project statement of a failure is a `raise` or an `assert`.
-pub fn raised_on_purpose(subject: &Subject, failure: &Failure) -> bool {
+pub fn raised_on_purpose(subject: Scene<'_>, failure: &Failure) -> bool {
     let Some(line) = failure.frames.iter().rev().map(|frame| frame.line).find(|line| *line > 0) else { return false };
     let mut finder = Statements { source: subject.source, line, found: None };
     finder.visit_body(subject.source.body());

@@ -1,17 +1,18 @@
 //! Writing a layer into the target: helpers and statements at its top, replaced expressions, in the file's own style.
 
+use sanare_source::ast::visitor::{Visitor, walk_stmt};
 use sanare_source::ast::{Expr, Stmt};
 use sanare_source::edit::{self, Edit};
 use sanare_source::size::{Ranged, TextRange};
 
-use crate::kind::Subject;
+use crate::code::object_view::Scene;
 
 /// Longest line written.
 const WIDTH: usize = 110;
 
 /// A layer being written.
 pub struct Draft<'a> {
-    subject: &'a Subject<'a>,
+    subject: Scene<'a>,
     edits: Vec<Edit>,
     top: Vec<String>,
     taken: Vec<String>,
@@ -19,7 +20,7 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// Nothing changed yet.
-    pub fn new(subject: &'a Subject<'a>) -> Self {
+    pub fn new(subject: Scene<'a>) -> Self {
         Self { subject, edits: Vec::new(), top: Vec::new(), taken: Vec::new() }
     }
 
@@ -82,6 +83,47 @@ impl<'a> Draft<'a> {
         let text = self.rendered(lines, &indent).join(self.newline());
         let text = text.strip_prefix(indent.as_str()).unwrap_or(&text).to_owned();
         self.edits.push(Edit::insert(statement.start().to_usize(), format!("{text}{}{indent}", self.newline())));
+    }
+
+    /// A comment line above the statement that holds a range.
+    pub fn note(&mut self, range: TextRange, comment: &str) {
+        let Some(statement) = self.statement(range) else { return };
+        let source = self.subject.source.text();
+        let at = statement.range().start().to_usize();
+        let line = source.get(..at).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |at| at + 1);
+        let indent = edit::indentation(source, at).to_owned();
+        let lines: String = commented(comment, WIDTH - indent.len()).iter().map(|line| format!("{indent}{line}{}", self.newline())).collect();
+        self.edits.push(Edit::insert(line, lines));
+    }
+
+    /// The innermost simple statement that holds a range, or the line of a compound one.
+    pub fn statement(&self, range: TextRange) -> Option<&'a Stmt> {
+        struct Finder<'a> {
+            range: TextRange,
+            found: Option<&'a Stmt>,
+        }
+        impl<'a> Visitor<'a> for Finder<'a> {
+            fn visit_stmt(&mut self, statement: &'a Stmt) {
+                if statement.range().contains_range(self.range) {
+                    self.found = Some(statement);
+                    walk_stmt(self, statement);
+                }
+            }
+        }
+        let mut finder = Finder { range, found: None };
+        for statement in &self.subject.target.body {
+            finder.visit_stmt(statement);
+        }
+        finder.found
+    }
+
+    /// Whether a range is all that a statement assigns or returns.
+    pub fn is_whole_value(&self, range: TextRange) -> bool {
+        match self.statement(range) {
+            Some(Stmt::Assign(assign)) => assign.value.range() == range,
+            Some(Stmt::Return(back)) => back.value.as_ref().is_some_and(|value| value.range() == range),
+            _ => false,
+        }
     }
 
     /// The first name that means nothing in the module yet.

@@ -1,11 +1,11 @@
 //! Drift of nested data: the inner order of its kinds, outermost first (envelope, pages, places, names, then leaves).
 
-use crate::code::object_view::View;
+use crate::code::object_view::{Scene, View};
 use crate::kind::Subject;
 use crate::problem::{Answer, Layer, Mapping, Tier};
 
 use super::{
-    object_envelope, object_keyed, object_moved, object_null, object_number, object_optional, object_pages, object_renamed, object_scalar,
+    object_envelope, object_keyed, object_moved, object_number, object_optional, object_pages, object_renamed, object_scalar,
     object_single, object_time,
 };
 
@@ -24,12 +24,12 @@ pub const ALL: &[Inner] = &[
     object_number::answer,
     object_time::answer,
     object_optional::answer,
-    object_null::answer,
+    object_optional::null,
 ];
 
 /// Asks each of them.
 pub fn answer(subject: &Subject) -> Option<Answer> {
-    let view = View::of(subject)?;
+    let view = View::of(Scene::of(subject))?;
     ALL.iter().find_map(|inner| inner(&view))
 }
 

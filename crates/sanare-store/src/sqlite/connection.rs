@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use sanare_core::port::StoreFault;
@@ -48,7 +48,7 @@ impl Slots {
             if slot.process == process {
                 let mut held = slot.connection.lock().unwrap_or_else(PoisonError::into_inner);
                 if held.is_none() {
-                    *held = Some(open(path, patience)?);
+                    *held = Some(open_patiently(path, patience)?);
                 }
                 return Ok(Held(held));
             }
@@ -66,6 +66,17 @@ impl Drop for Slots {
     }
 }
 
+/// While several processes make one new store, SQLite refuses some of them at once, whatever its own time-out says.
+fn open_patiently(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
+    let begin = Instant::now();
+    loop {
+        match open(path, patience) {
+            Err(StoreFault::Busy) if begin.elapsed() < patience => std::thread::sleep(Duration::from_millis(2)),
+            other => return other,
+        }
+    }
+}
+
 fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
@@ -78,7 +89,10 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
         Some(noted) => ledger::reaches(&connection, &noted).map_err(super::Trouble::into_fault)?,
         None => {}
     }
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
+    let journal: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(fault)?;
+    if journal != "wal" {
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
+    }
     for (pragma, value) in [("foreign_keys", "ON"), ("secure_delete", "ON"), ("trusted_schema", "OFF")] {
         connection.pragma_update(None, pragma, value).map_err(fault)?;
     }
@@ -87,8 +101,16 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     Ok(connection)
 }
 
-/// Looks before anything is written: an empty file or a store of ours, else it is left alone.
+/// Looks before anything is written: an empty file or a store of ours, else it is left alone. One transaction, since
+/// another process may be making the store at this moment.
 fn recognise(connection: &Connection) -> Result<u32, StoreFault> {
+    let transaction = connection.unchecked_transaction().map_err(fault)?;
+    let format = format_of(&transaction)?;
+    transaction.commit().map_err(fault)?;
+    Ok(format)
+}
+
+fn format_of(connection: &Connection) -> Result<u32, StoreFault> {
     let ask = |name: &str| connection.pragma_query_value::<u32, _>(None, name, |row| row.get(0)).map_err(fault);
     let (application, format) = (ask("application_id")?, ask("user_version")?);
     let tables: u32 =
@@ -110,7 +132,7 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
         let Some(step) = MIGRATIONS.get(format) else { return Ok(()) };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
         // Another process may have been faster.
-        if recognise(&transaction)? as usize == format {
+        if format_of(&transaction)? as usize == format {
             transaction.execute_batch(step).map_err(fault)?;
             transaction.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
             transaction.pragma_update(None, "user_version", format as u32 + 1).map_err(fault)?;

@@ -5,6 +5,7 @@ mod contract;
 mod damage;
 mod folder;
 mod processes;
+mod speed;
 mod statements;
 
 use sanare_core::hash::Digest;
