@@ -8,6 +8,9 @@ mod footer;
 mod header_renamed;
 mod header_row;
 mod not_data;
+mod number_format;
+mod rows;
+pub(crate) mod units;
 
 use std::cell::OnceCell;
 
@@ -59,6 +62,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "number_format", answer: number_format::answer },
 ];
 
 /// Makes the answers of kinds.
@@ -80,7 +84,14 @@ impl Layers {
         Self::of(kind, source, Tier::A, Vec::new(), summary, evidence)
     }
 
-    fn of(kind: &str, source: Option<String>, tier: Tier, mappings: Vec<Mapping>, summary: String, evidence: Vec<String>) -> Answer {
+    fn of(
+        kind: &str,
+        source: Option<String>,
+        tier: Tier,
+        mappings: Vec<Mapping>,
+        summary: String,
+        evidence: Vec<String>,
+    ) -> Answer {
         match source {
             Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
             None => crate::engine::refused(
