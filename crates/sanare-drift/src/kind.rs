@@ -1,6 +1,8 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
 mod blank_rows;
+mod columns_moved;
+mod date_format;
 mod deliberate;
 mod delimiter;
 mod encoding;
@@ -10,6 +12,7 @@ mod header_row;
 mod not_data;
 mod number_format;
 mod rows;
+mod sheet;
 pub(crate) mod units;
 
 use std::cell::OnceCell;
@@ -58,11 +61,14 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "sheet_renamed", answer: sheet::answer },
     Kind { name: "header_row", answer: header_row::answer },
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "columns_moved", answer: columns_moved::answer },
     Kind { name: "number_format", answer: number_format::answer },
+    Kind { name: "date_format", answer: date_format::answer },
 ];
 
 /// Makes the answers of kinds.
