@@ -6,10 +6,12 @@ mod date_format;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod flag;
 mod footer;
 mod header_renamed;
 mod header_row;
 mod not_data;
+mod null_word;
 mod number_format;
 mod rows;
 mod sheet;
@@ -69,6 +71,8 @@ pub const ALL: &[Kind] = &[
     Kind { name: "columns_moved", answer: columns_moved::answer },
     Kind { name: "number_format", answer: number_format::answer },
     Kind { name: "date_format", answer: date_format::answer },
+    Kind { name: "flag", answer: flag::answer },
+    Kind { name: "null_word", answer: null_word::answer },
 ];
 
 /// Makes the answers of kinds.

@@ -224,7 +224,9 @@ impl<'a> Code<'a> {
                             let format =
                                 call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
                             match (name, format) {
-                                ("read_date", format) => uses.push(end(Becomes::Date(format), Some(call), &ops)),
+                                ("read_date" | "read_dates", format) => {
+                                    uses.push(end(Becomes::Date(format), Some(call), &ops))
+                                }
                                 ("read_iso_date", _) => uses.push(end(Becomes::IsoDate, Some(call), &ops)),
                                 _ => go(parent, above, None),
                             }

@@ -27,7 +27,7 @@ struct DateColumn<'a> {
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     let (at, reader, view) = tables.first()?;
-    if tables.code.has("read_date") || tables.code.has("read_iso_date") {
+    if ["read_date", "read_dates", "read_iso_date"].iter().any(|helper| tables.code.has(helper)) {
         return None;
     }
     let _ = reader;
@@ -173,6 +173,7 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
     }
     let mut strptime: Option<String> = None;
     let mut iso: Option<(String, String)> = None;
+    let mut frame: Option<String> = None;
     for one in columns.iter().flat_map(|column| column.uses.iter()) {
         if one.outside {
             return None;
@@ -186,6 +187,14 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
             }
             iso = Some((function.to_owned(), class));
             writer.replace(&*call.func, "read_iso_date");
+        } else if called(call).0 == "to_datetime" {
+            let [column] = &*call.arguments.args else { return None };
+            let format = crate::code::keyword(call, "format")?;
+            if call.arguments.keywords.len() != 1 || frame.as_ref().is_some_and(|known| known != function) {
+                return None;
+            }
+            frame = Some(function.to_owned());
+            writer.replace(call, format!("read_dates({}, {})", tables.code.text(column), tables.code.text(format)));
         } else {
             if called(call).0 != "strptime" || strptime.as_ref().is_some_and(|known| known != function) {
                 return None;
@@ -194,17 +203,35 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
             writer.replace(&*call.func, "read_date");
         }
     }
-    let (single, choice) = choice(&writer, &new, "old_format");
     if let Some(function) = strptime {
-        let form = if new.len() == 1 { new.first()?.clone() } else { new.join(" or ") };
+        let mut lines = String::new();
+        for format in &new {
+            lines.push_str(&format!(
+                "    if re.fullmatch(r\"{}\", text):\n        return {function}(text, {})\n",
+                form::pattern(format),
+                writer.quote(format)
+            ));
+        }
         writer.helper(&format!(
-            "def read_date(text, old_format):\n    # dates come as {form} as well; any other text is read by the old format\n{single}    return {function}(text, {choice})"
+            "def read_date(text, old_format):\n    # dates come as {} as well; any other text is read by the old format\n    import re\n\n\
+             {lines}    return {function}(text, old_format)",
+            new.join(" and ")
+        ));
+    }
+    if let Some(function) = frame {
+        let [format] = new.as_slice() else { return None };
+        writer.helper(&format!(
+            "def read_dates(texts, old_format):\n    # dates come as {format} as well, the same way throughout a file\n    \
+             new = texts.dropna().astype(str).str.fullmatch(r\"{}\")\n    \
+             return {function}(texts, format={} if len(new) and new.all() else old_format)",
+            form::pattern(format),
+            writer.quote(format)
         ));
     }
     if let Some((function, class)) = iso {
         let parser = iso_parser(&function, &class);
         let [format] = new.as_slice() else { return None };
-        let test = form::test(format, &|text| writer.quote(text))?;
+        let test = format!("re.fullmatch(r\"{}\", text)", form::pattern(format));
         let (setup, parsed) = parser?;
         let import = if setup.is_empty() { "    import re\n\n" } else { "    import re\n" };
         let quoted = writer.quote(format);
@@ -227,21 +254,6 @@ fn iso_parser(function: &str, class: &str) -> Option<(String, String)> {
     }
 }
 
-/// The expression that picks a format for a text, and the lines that it needs.
-fn choice(writer: &Writer, formats: &[String], otherwise: &str) -> (String, String) {
-    let quote = |text: &str| writer.quote(text);
-    let mut choice = otherwise.to_owned();
-    let mut import = "";
-    for format in formats.iter().rev() {
-        let Some(test) = form::test(format, &quote) else { continue };
-        if test.starts_with("re.") {
-            import = "    import re\n\n";
-        }
-        choice = format!("{} if {test} else {choice}", writer.quote(format));
-    }
-    (import.to_owned(), choice)
-}
-
 /// Forms of dates as patterns: what a format's texts look like.
 mod form {
     /// The look of a format's texts: digits by number, letters, the literal rest.
@@ -250,13 +262,8 @@ mod form {
     }
 
     /// A regular expression for the texts of a format, as Python writes it.
-    pub fn test(format: &str, quote: &dyn Fn(&str) -> String) -> Option<String> {
-        let mut pattern = String::new();
-        for (pattern_piece, _) in pieces(format) {
-            pattern.push_str(&pattern_piece);
-        }
-        let _ = quote;
-        Some(format!("re.fullmatch(r\"{pattern}\", text)"))
+    pub fn pattern(format: &str) -> String {
+        shape(format)
     }
 
     /// Whether a text has the form of a format.
