@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal, TypeVar, overload
 
-    from sanare._ask import capture as capture, request as request
+    from sanare._ask import request as request
     from sanare._errors import Error as Error, HealRequested as HealRequested, SettingsError as SettingsError
     from sanare._example import Example as Example
     from sanare._report import (
@@ -63,7 +63,6 @@ __all__ = [
     "Report",
     "SettingsError",
     "__version__",
-    "capture",
     "heal",
     "last_report",
     "report",
@@ -78,7 +77,6 @@ _LATER = {
     "HealRequested": "_errors",
     "Report": "_report",
     "SettingsError": "_errors",
-    "capture": "_ask",
     "last_report": "_report",
     "report": "_report",
     "reports": "_report",

@@ -158,6 +158,7 @@ def _function_of(guard: Guard, frame: FrameType, values: dict[str, Any]) -> Func
     # A copy of the code that was never decorated itself: a stand-in with the same names and cells.
     closure = tuple(_Cell(values[name]) if name in values else _Cell() for name in code.co_freevars)
     made: FunctionType = _Function(code, frame.f_globals, code.co_name, None, closure or None)
+    guard.adopt(made)
     return made
 
 

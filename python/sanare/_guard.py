@@ -51,6 +51,8 @@ class Guard:
         # Every form of the present code, so that a call that began before a repair can be told by the code it ran.
         self.codes: tuple[CodeType, ...] = (code,)
         self.unguardable = ""
+        # Why a call that failed at a line may not run again, or None: the code, the line, the verdict.
+        self.judged: list[tuple[CodeType, int, str | None]] = []
         self.seen = 0
         self.functions: dict[int, ref[FunctionType]] = {}
         self.lock = allocate_lock()

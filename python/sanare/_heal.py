@@ -130,11 +130,13 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
     from sanare._native import native
     from sanare._subject import Subject
 
+    request = _request.build(call)
     subject = Subject(call)
+    subject.first_line = request["first_line"] or subject.first_line
     ident = get_ident()
     _state.busy.add(ident)
     try:
-        report = native().heal(_request.build(call), subject)
+        report = native().heal(request, subject)
     finally:
         _state.busy.discard(ident)
     flight.report = report

@@ -25,6 +25,10 @@ class Subject:
         self.first_line = call.guard.current.co_firstlineno
         self.swapped: _swap.Swapped | None = None
         self.has_result = False
+        # Judged before the first candidate is tried: later the file holds the repair and not what ran.
+        self.unsafe: str | None = None
+        self.judged = False
+        self.denied = ""
         self.result: Any = None
         # Something that must leave at once, such as Ctrl-C during the re-run.
         self.interrupted: BaseException | None = None
@@ -48,6 +52,7 @@ class Subject:
             return "the arguments of the call are not all known"
         if self.call.guard.kind in ("coroutine", "async_generator") and _owns_loop(self.call):
             return "an argument belongs to the running event loop"
+        self.judge()
         code = _swap.code_in(source, self.call.guard, self.first_line)
         if isinstance(code, str):
             return code
@@ -58,6 +63,7 @@ class Subject:
         import marshal
 
         outcome: dict[str, Any] = marshal.loads(data)
+        self.denied = self.denied or str(outcome.get("denied", ""))
         return outcome
 
     def readable(self) -> list[str]:
@@ -89,11 +95,20 @@ class Subject:
             _swap.unswap(self.call.guard, self.swapped, source)
             self.swapped = None
 
+    def judge(self) -> None:
+        """Judges once whether the call may run again."""
+        if not self.judged:
+            from sanare._rerun import unsafe_because
+
+            self.judged = True
+            self.unsafe = unsafe_because(self.call)
+
     def rerun_unsafe(self) -> str | None:
         """Why the owner's call may not run a second time, or None."""
-        from sanare._rerun import unsafe_because
-
-        return unsafe_because(self.call)
+        self.judge()
+        if self.unsafe is None and self.denied:
+            return f"the trial was denied an effect ({self.denied})"
+        return self.unsafe
 
     def rerun(self) -> dict[str, Any] | None:
         """The owner's call once more, for real. None: it returned, and the result is kept here."""

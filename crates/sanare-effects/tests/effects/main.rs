@@ -7,3 +7,5 @@ mod crash;
 mod folder;
 mod once;
 mod project;
+#[cfg(target_os = "linux")]
+mod trial;

@@ -15,7 +15,7 @@ use sanare_core::settings::Settings;
 use sanare_core::value::json::{Limits, to_json};
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, World, run};
-use sanare_source::vet::VetContext;
+use sanare_source::VetContext;
 use serde_json::{Value as Json, json};
 
 use crate::report::Report;
@@ -208,7 +208,7 @@ fn innermost(failure: &Failure) -> Option<&Failure> {
 }
 
 fn classify(request: &HealRequest, unreadable: Option<&String>) -> (String, Option<(Reason, String)>) {
-    let Classified { class, reason, detail } = sanare_core::classify::classify(&request.evidence.failure);
+    let Classified { class, reason, detail, .. } = sanare_core::classify::classify_call(&request.evidence, false);
     let word = class.word().to_owned();
     if !matches!(class, Class::Drift | Class::Library | Class::Bug)
         && let Some(reason) = reason

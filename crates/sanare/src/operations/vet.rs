@@ -2,7 +2,7 @@
 
 use sanare_core::gate::{Answer, GateReport};
 use sanare_source::parse::Source;
-use sanare_source::vet::{VetContext, vet_all};
+use sanare_source::{VetContext, vet_all};
 use serde_json::{Value as Json, json};
 
 /// Why a candidate could not be vetted.

@@ -10,7 +10,7 @@ use sanare_core::proposal::{Candidate, Rejection};
 use sanare_core::receipt::Receipt;
 use sanare_effects::apply::{ApplyError, write_atomically};
 use sanare_effects::source_file::SourceFile;
-use sanare_source::vet::{VetContext, vet};
+use sanare_source::{VetContext, vet};
 
 /// A source file with one function that may change.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl SourceTarget {
 
     fn spliced(&self, candidate: &Candidate) -> Result<Placed, Check> {
         let module = self.file.text_lf();
-        let spliced = sanare_source::splice::splice(module, &self.function, self.first_line, &candidate.function)
+        let spliced = sanare_source::splice(module, &self.function, self.first_line, &candidate.function)
             .map_err(|error| Check::failed(Gate::Fence, "one_function", error.to_string()))?;
         let bytes = self
             .file
