@@ -92,7 +92,14 @@ impl Layers {
         Self::of(kind, source, Tier::A, Vec::new(), summary, evidence)
     }
 
-    fn of(kind: &str, source: Option<String>, tier: Tier, mappings: Vec<Mapping>, summary: String, evidence: Vec<String>) -> Answer {
+    fn of(
+        kind: &str,
+        source: Option<String>,
+        tier: Tier,
+        mappings: Vec<Mapping>,
+        summary: String,
+        evidence: Vec<String>,
+    ) -> Answer {
         match source {
             Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
             None => crate::engine::refused(
