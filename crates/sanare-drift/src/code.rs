@@ -7,6 +7,21 @@ pub mod table_uses;
 pub mod tree;
 pub mod write;
 
+pub mod object_path;
+pub mod object_reads;
+pub(crate) mod object_walk;
+pub(crate) mod object_eval;
+pub(crate) mod object_view;
+pub(crate) mod object_fit;
+pub(crate) mod object_complete;
+pub(crate) mod object_veto;
+pub(crate) mod object_write;
+pub(crate) mod object_field;
+pub(crate) mod object_place;
+pub(crate) mod object_leaf;
+pub(crate) mod object_none;
+pub(crate) mod object_scale;
+
 use sanare_source::ast::{Expr, ExprCall, Number, Stmt, StmtFunctionDef, UnaryOp};
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged;

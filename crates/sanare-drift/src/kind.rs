@@ -13,6 +13,17 @@ mod header_row;
 mod not_data;
 mod null_word;
 mod number_format;
+mod object;
+mod object_envelope;
+mod object_keyed;
+mod object_moved;
+mod object_number;
+mod object_optional;
+mod object_pages;
+mod object_renamed;
+mod object_scalar;
+mod object_single;
+mod object_time;
 mod rows;
 mod sheet;
 pub(crate) mod units;
@@ -73,6 +84,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "date_format", answer: date_format::answer },
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
+    Kind { name: "object", answer: object::answer },
 ];
 
 /// Makes the answers of kinds.

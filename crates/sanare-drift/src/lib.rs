@@ -16,5 +16,6 @@ pub mod values;
 pub mod code;
 pub mod engine;
 pub mod kind;
+pub mod object_shape;
 pub mod table;
 pub mod twin;

@@ -3,6 +3,8 @@
 mod cells;
 mod workbook;
 
+pub use sanare_core::evidence::{TwinCall, TwinValue};
+
 use sanare_core::value::Value;
 use sanare_source::parse::Source;
 
@@ -14,29 +16,6 @@ use crate::profile::Profile;
 use crate::shape::TableShape;
 use crate::table::{Tables, remembered_for};
 use cells::Column;
-
-/// One synthetic call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TwinCall {
-    /// Arguments by parameter name.
-    pub arguments: Vec<(String, TwinValue)>,
-    /// What it stands for, such as `4 rows`.
-    pub label: String,
-}
-
-/// One synthetic argument.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TwinValue {
-    /// A file to write into the trial's folder; the argument is its path.
-    File {
-        /// Its name.
-        name: String,
-        /// What is in it.
-        bytes: Vec<u8>,
-    },
-    /// A value in memory.
-    Value(Value),
-}
 
 /// Synthetic calls of the remembered or implied shape: one of a few rows, one without rows; none when arguments of
 /// another sort decide. The source of the problem is the body before any repair.
