@@ -11,6 +11,8 @@ mod footer;
 mod header_renamed;
 mod header_row;
 mod not_data;
+mod null_word;
+mod number_format;
 mod object;
 mod object_envelope;
 mod object_keyed;
@@ -85,6 +87,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "date_format", answer: date_format::answer },
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
+    Kind { name: "object", answer: object::answer },
 ];
 
 /// Makes the answers of kinds.
