@@ -4,6 +4,7 @@ mod deliberate;
 mod delimiter;
 mod encoding;
 mod header_renamed;
+mod library;
 mod not_data;
 mod object;
 mod object_envelope;
@@ -65,6 +66,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "delimiter", answer: delimiter::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "library", answer: library::answer },
 ];
 
 /// Makes the answers of kinds.
