@@ -10,6 +10,7 @@ mod flag;
 mod footer;
 mod header_renamed;
 mod header_row;
+mod library;
 mod not_data;
 mod null_word;
 mod number_format;
@@ -24,8 +25,6 @@ mod object_renamed;
 mod object_scalar;
 mod object_single;
 mod object_time;
-mod null_word;
-mod number_format;
 mod rows;
 mod sheet;
 pub(crate) mod units;
@@ -81,13 +80,13 @@ pub const ALL: &[Kind] = &[
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
-    Kind { name: "object", answer: object::answer },
     Kind { name: "columns_moved", answer: columns_moved::answer },
     Kind { name: "number_format", answer: number_format::answer },
     Kind { name: "date_format", answer: date_format::answer },
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "library", answer: library::answer },
 ];
 
 /// Makes the answers of kinds.
