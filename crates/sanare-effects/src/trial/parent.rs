@@ -142,13 +142,11 @@ impl Running {
         let Some(listener) = &self.listener else { return };
         match answer_refused(listener.as_raw_fd()) {
             Some((_, true)) => self.memory_refused = true,
-            Some((name, false)) => {
-                if self.denied.len() < MOST_DENIED && !self.denied.contains(&name) {
-                    self.denied.push(name);
-                }
+            Some((name, false)) if self.denied.len() < MOST_DENIED && !self.denied.contains(&name) => {
+                self.denied.push(name)
             }
-            // Whoever asked is gone.
-            None => {}
+            // Known already, or whoever asked is gone.
+            Some(_) | None => {}
         }
     }
 
