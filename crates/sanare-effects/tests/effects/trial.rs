@@ -433,6 +433,7 @@ fn a_fork_hook_that_hangs_gives_no_sign_of_life() {
 }
 
 #[test]
+#[allow(clippy::zombie_processes, reason = "leaving a process behind is the point")]
 fn without_a_part_nothing_runs() {
     let folder = PrivateFolder::create().unwrap();
     let mut allowance = ShutIn::new(folder.path().to_owned());
