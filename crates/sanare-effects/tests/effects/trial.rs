@@ -42,8 +42,8 @@ fn check(attempt: impl FnOnce() -> i64, expected: &str, denied: &[&str]) {
         let text = if answer >= 0 { "done".to_owned() } else { errno() };
         text.into_bytes()
     });
-    let text = match trial.end {
-        TrialEnd::Reported(text) => String::from_utf8(text).unwrap(),
+    let text = match &trial.end {
+        TrialEnd::Reported(text) => String::from_utf8(text.clone()).unwrap(),
         other => format!("{other:?}"),
     };
     assert_eq!((text.as_str(), trial.denied.as_slice()), (expected, denied));
