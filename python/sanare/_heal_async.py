@@ -234,7 +234,7 @@ async def _lead(call: Call, flight: _flight.Flight) -> Any:
         request = _request.build(call)
         if mailbox.loop is None:
             request["options"].update(deadline=FOREIGN, proposers=["drift"])
-        subject.first_line = request["first_line"] or subject.first_line
+        subject.about(request)
         start_new_thread(_work, (guard, flight, request, subject))
         started = True
         while True:
