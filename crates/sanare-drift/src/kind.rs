@@ -1,13 +1,19 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
 mod blank_rows;
+mod columns_moved;
+mod date_format;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod flag;
 mod footer;
 mod header_renamed;
 mod header_row;
+mod library;
 mod not_data;
+mod null_word;
+mod number_format;
 mod object;
 mod object_envelope;
 mod object_keyed;
@@ -19,6 +25,9 @@ mod object_renamed;
 mod object_scalar;
 mod object_single;
 mod object_time;
+mod rows;
+mod sheet;
+pub(crate) mod units;
 
 use std::cell::OnceCell;
 
@@ -66,11 +75,18 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "sheet_renamed", answer: sheet::answer },
     Kind { name: "header_row", answer: header_row::answer },
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "columns_moved", answer: columns_moved::answer },
+    Kind { name: "number_format", answer: number_format::answer },
+    Kind { name: "date_format", answer: date_format::answer },
+    Kind { name: "flag", answer: flag::answer },
+    Kind { name: "null_word", answer: null_word::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "library", answer: library::answer },
 ];
 
 /// Makes the answers of kinds.
@@ -92,7 +108,14 @@ impl Layers {
         Self::of(kind, source, Tier::A, Vec::new(), summary, evidence)
     }
 
-    fn of(kind: &str, source: Option<String>, tier: Tier, mappings: Vec<Mapping>, summary: String, evidence: Vec<String>) -> Answer {
+    fn of(
+        kind: &str,
+        source: Option<String>,
+        tier: Tier,
+        mappings: Vec<Mapping>,
+        summary: String,
+        evidence: Vec<String>,
+    ) -> Answer {
         match source {
             Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
             None => crate::engine::refused(

@@ -54,6 +54,9 @@ pub struct TableShape {
     pub rows_above: usize,
     /// Column names in order, and what their values looked like.
     pub columns: Vec<(String, Profile)>,
+    /// Currencies that columns of currency codes named (`eur`).
+    #[serde(default)]
+    pub currencies: Vec<String>,
     /// Letters and signs beyond ASCII that occurred, each once, sorted; at most 64.
     #[serde(default)]
     pub letters: String,
@@ -129,6 +132,7 @@ fn table_shape(view: &View) -> TableShape {
         sheets,
         rows_above: view.header_row,
         columns: view.header.iter().enumerate().map(|(place, name)| (name.clone(), profile_of(view, place))).collect(),
+        currencies: crate::kind::units::beside(view),
         letters: letters.into_iter().take(64).collect(),
     }
 }

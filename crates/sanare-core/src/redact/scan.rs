@@ -2,18 +2,18 @@
 
 use super::assign;
 use super::encoded;
-use super::name::{Class, Name, lexicon};
+use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
 use super::place::{Finding, placeholder_end};
-use super::quote::line_end;
+use super::quote::whole_name;
 use super::rule::{Rules, Trigger, border};
 use super::table;
 use super::url;
 use super::view;
 use super::worth;
-use aho_corasick::Input;
-use aho_corasick::automaton::{Automaton, OverlappingState};
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
 use regex::bytes::Regex;
 use std::collections::HashMap;
 
@@ -93,14 +93,18 @@ struct Pass<'r, 't, 'f> {
     /// Bytes that rules may still look at; text made to be slow runs out of it.
     fuel: usize,
     pem_done: usize,
+    urls_done: usize,
     values_done: usize,
     odd: Vec<usize>,
     headers: Vec<assign::Spot>,
     names: HashMap<Box<[u8]>, Option<Name>>,
+    memo: assign::Memo,
 }
 
 impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn new(scanner: Scanner<'r>, text: &'t [u8], depth: u8, found: &'f mut Vec<Finding<'r>>) -> Self {
+        let memo = assign::Memo::default();
+        memo.fuel.set(text.len() * 4 + (1 << 16));
         Self {
             scanner,
             text,
@@ -112,10 +116,12 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             rules_done: HashMap::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
+            urls_done: 0,
             values_done: 0,
             odd: Vec::new(),
             headers: Vec::new(),
             names: HashMap::new(),
+            memo,
         }
     }
 
@@ -130,33 +136,46 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             self.add(0, self.text.len(), "unreadable", true, false);
             return;
         };
-        let input = Input::new(self.text);
-        let mut state = OverlappingState::start();
-        while search.try_find_overlapping(&input, &mut state).is_ok() {
-            let Some(hit) = state.get_match() else { break };
-            let (start, end) = (hit.start(), hit.end());
-            for trigger in &rules.triggers[hit.pattern().as_usize()] {
-                match trigger {
-                    Trigger::Placeholder => {
-                        if let Some(end) = placeholder_end(self.text, start) {
-                            self.marked = end;
-                            self.marks.push((start, end));
-                        }
+        let Ok(mut state) = search.start_state(Anchored::No) else { return };
+        for (at, byte) in self.text.iter().enumerate() {
+            state = search.next_state(Anchored::No, state, *byte);
+            if search.is_special(state) && search.is_match(state) {
+                for index in 0..search.match_len(state) {
+                    let keyword = search.match_pattern(state, index);
+                    self.hit(keyword.as_usize(), at + 1 - search.pattern_len(keyword), at + 1);
+                }
+            }
+        }
+    }
+
+    fn hit(&mut self, keyword: usize, start: usize, end: usize) {
+        let rules = self.scanner.rules;
+        for trigger in &rules.triggers[keyword] {
+            match trigger {
+                Trigger::Placeholder => {
+                    if let Some(end) = placeholder_end(self.text, start) {
+                        self.marked = end;
+                        self.marks.push((start, end));
                     }
-                    _ if start < self.marked => {}
-                    Trigger::Name => self.name(start, end),
-                    Trigger::Rule(index) => self.rule(*index, start, end),
-                    Trigger::Url => {
-                        if let Some((start, end, rule)) = url::find(self.text, end) {
-                            self.add(start, end, rule, false, true);
-                        }
+                }
+                _ if start < self.marked => {}
+                Trigger::Name => self.name(start, end),
+                Trigger::Rule(index) => self.rule(*index, start, end),
+                Trigger::Url => {
+                    if end < self.urls_done {
+                        return;
                     }
-                    Trigger::Pem => self.pem(start),
-                    Trigger::Odd => self.odd.push(start),
-                    Trigger::At => {
-                        if let Some((start, end)) = personal::email(self.text, start) {
-                            self.add(start, end, "email", false, false);
-                        }
+                    let (seen, secret) = url::find(self.text, end);
+                    self.urls_done = seen;
+                    if let Some((start, end, rule)) = secret {
+                        self.add(start, end, rule, false, true);
+                    }
+                }
+                Trigger::Pem => self.pem(start),
+                Trigger::Odd => self.odd.push(start),
+                Trigger::At => {
+                    if let Some((start, end)) = personal::email(self.text, start) {
+                        self.add(start, end, "email", false, false);
                     }
                 }
             }
@@ -239,6 +258,8 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     }
 
     fn name(&mut self, start: usize, end: usize) {
+        let start = start + usize::from(self.text[start] == b' ');
+        let end = end - usize::from(self.text[end - 1] == b' ');
         if start < self.names_done {
             return;
         }
@@ -253,15 +274,15 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
             class
         };
-        let spot = assign::spot(self.text, start, end, &mut name_of);
-        let Some(spot) = spot else { return };
-        self.names_done = spot.end;
+        let Some((from, to)) = whole_name(self.text, start, end, LONGEST) else { return };
+        self.names_done = to;
+        let Some(spot) = assign::spot(self.text, from, to, &mut name_of) else { return };
         if spot.start < self.values_done && spot.end <= self.values_done {
             return;
         }
-        let values = assign::values(self.text, spot);
+        let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
-            if self.headers.len() < 256 && spot.name.class <= Class::Strong {
+            if spot.name.class <= Class::Strong {
                 self.headers.push(spot);
             }
             return;
@@ -278,14 +299,15 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
         let mut done = 0;
-        for spot in &headers {
+        for (index, spot) in headers.iter().enumerate() {
             if spot.start < done {
                 continue;
             }
-            for (start, end, rule) in table::cells(self.text, spot, &headers) {
+            let (cells, end) = table::cells(self.text, spot, &headers[index..]);
+            for (start, end, rule) in cells {
                 self.add(start, end, rule, false, true);
             }
-            done = line_end(self.text, spot.end);
+            done = end;
         }
     }
 

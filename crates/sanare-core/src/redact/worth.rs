@@ -18,7 +18,8 @@ pub(super) enum Place {
 
 /// Whether a value that stands at the place of a secret is one.
 pub(super) fn is_secret(class: Class, value: &[u8], place: Place) -> bool {
-    let value = value.trim_ascii();
+    // The beginning of a long value tells enough.
+    let value = value[..value.len().min(512)].trim_ascii();
     if value.is_empty() || stands_for_another(value) {
         return false;
     }
@@ -318,7 +319,8 @@ fn reads_like_words(part: &[u8]) -> bool {
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.
 fn humps(letters: &[u8]) -> usize {
-    let after_lower = letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
+    let after_lower =
+        letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
     let after_upper = letters
         .windows(3)
         .filter(|three| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase())
@@ -333,7 +335,11 @@ pub(super) fn credential_in_prose(value: &[u8]) -> bool {
     }
     let digits = value.iter().any(u8::is_ascii_digit);
     let letters = value.iter().any(u8::is_ascii_alphabetic);
-    digits && letters && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
+    let foreign = value.iter().any(|c| *c >= 0x80);
+    digits && letters && foreign && !value.contains(&b' ')
+        || digits
+            && letters
+            && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
 }
 
 fn ends_like_password(value: &[u8]) -> bool {

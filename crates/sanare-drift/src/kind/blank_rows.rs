@@ -15,7 +15,8 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     }
     let tables = subject.tables();
     let (at, reader, view) = tables.first()?;
-    let blank = failure.frames.iter().any(|frame| frame.locals.iter().any(|(_, value)| *value == Value::List(Vec::new())));
+    let blank =
+        failure.frames.iter().any(|frame| frame.locals.iter().any(|(_, value)| *value == Value::List(Vec::new())));
     if reader.form != Form::Rows || view.blank_rows == 0 || !blank {
         return None;
     }

@@ -46,12 +46,16 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         1 => "a line now stands above the header".to_owned(),
         count => format!("{count} lines now stand above the header"),
     };
-    let evidence = vec![format!("row {} holds {}", view.header_row + 1, sets.last().map(|set| set.join(", ")).unwrap_or_default())];
+    let evidence = vec![format!(
+        "row {} holds {}",
+        view.header_row + 1,
+        sets.last().map(|set| set.join(", ")).unwrap_or_default()
+    )];
     Some(Layers::structural("header_row", source, summary, evidence))
 }
 
 /// Names that tell the header: those that the code expects, and what they are called now if that differs.
-fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
+pub fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
     let mappings = tables.map(at, view)?;
     let expected = tables.expected(at, view);
     let mut old: Vec<String> = expected.iter().filter(|field| field.needed).map(|field| field.name.clone()).collect();
@@ -62,14 +66,18 @@ fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<Strin
         old.push(field.name.clone());
     }
     old.truncate(6);
-    let seen = |name: &String| mappings.iter().find(|one| one.expected == *name).map_or_else(|| name.clone(), |one| one.seen.clone());
+    let seen = |name: &String| {
+        mappings.iter().find(|one| one.expected == *name).map_or_else(|| name.clone(), |one| one.seen.clone())
+    };
     let new: Vec<String> = old.iter().map(seen).collect();
     Ok(if new == old { vec![old] } else { vec![old, new] })
 }
 
 /// The condition that a row of cells is the header.
-fn condition(writer: &Writer, sets: &[Vec<String>], cells: &str) -> (String, String) {
-    let set = |names: &Vec<String>| format!("{{{}}}", names.iter().map(|name| writer.quote(name)).collect::<Vec<_>>().join(", "));
+pub fn condition(writer: &Writer, sets: &[Vec<String>], cells: &str) -> (String, String) {
+    let set = |names: &Vec<String>| {
+        format!("{{{}}}", names.iter().map(|name| writer.quote(name)).collect::<Vec<_>>().join(", "))
+    };
     match sets {
         [only] => (format!("names = {}", set(only)), format!("names <= set({cells})")),
         _ => {
@@ -87,7 +95,11 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
     let first = call.arguments.find_positional(0)?;
     let module = dotted(&call.func)?;
     let import = if module.starts_with("csv.") { "" } else { "    import csv\n\n" };
-    let delimiter = if view.delimiter == ',' { String::new() } else { format!(", delimiter={}", writer.quote(&view.delimiter.to_string())) };
+    let delimiter = if view.delimiter == ',' {
+        String::new()
+    } else {
+        format!(", delimiter={}", writer.quote(&view.delimiter.to_string()))
+    };
     let (names, condition) = condition(&writer, sets, &format!("next(csv.reader([line]{delimiter}), [])"));
     let (comment, otherwise) = match input.steps.iter().find_map(|step| match step {
         Step::Slice(slice) => Some(*slice),
@@ -106,7 +118,10 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
             let (lines, start) = (tables.code.text(&*slice.value), tables.code.text(lower));
             if crate::code::int_of(lower).is_some() {
                 writer.replace(slice.range(), format!("from_header({lines})"));
-                ("# the number of lines above the header varies; the table begins where its names do", format!("lines[{start}:]"))
+                (
+                    "# the number of lines above the header varies; the table begins where its names do",
+                    format!("lines[{start}:]"),
+                )
             } else {
                 // The code searches for the header by itself: the place where it found it is replaced.
                 return found_by_search(tables, lower, lines, sets, &delimiter, import);
@@ -122,7 +137,14 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
 }
 
 /// `start = next(i for i, line in enumerate(lines) if line.startswith("Timestamp,"))`: the rule is put right.
-fn found_by_search(tables: &Tables, lower: &Expr, lines: &str, sets: &[Vec<String>], delimiter: &str, import: &str) -> Option<String> {
+fn found_by_search(
+    tables: &Tables,
+    lower: &Expr,
+    lines: &str,
+    sets: &[Vec<String>],
+    delimiter: &str,
+    import: &str,
+) -> Option<String> {
     let mut writer = Writer::new(&tables.code);
     let crate::code::Binding::Assigned(search) = binding(tables, lower)? else { return None };
     let call = search.as_call_expr()?;
@@ -163,12 +185,18 @@ fn in_frame(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> 
     let reader = tables.readers.get(at)?;
     let call = reader.call?;
     let path = argument(call, "filepath_or_buffer", 0)?;
-    if keyword(call, "header").is_some() || path.as_name_expr().is_none() || reader.input.as_ref()?.steps.iter().any(|step| !matches!(step, Step::Helper(_))) {
+    if keyword(call, "header").is_some()
+        || path.as_name_expr().is_none()
+        || reader.input.as_ref()?.steps.iter().any(|step| !matches!(step, Step::Helper(_)))
+    {
         return None;
     }
     let mut writer = Writer::new(&tables.code);
-    let encoding = keyword(call, "encoding").map_or(String::new(), |encoding| format!(", encoding={}", tables.code.text(encoding)));
-    let separator = keyword(call, "sep").or(keyword(call, "delimiter")).map_or(String::new(), |sep| format!(", delimiter={}", tables.code.text(sep)));
+    let encoding = keyword(call, "encoding")
+        .map_or(String::new(), |encoding| format!(", encoding={}", tables.code.text(encoding)));
+    let separator = keyword(call, "sep")
+        .or(keyword(call, "delimiter"))
+        .map_or(String::new(), |sep| format!(", delimiter={}", tables.code.text(sep)));
     let (names, condition) = condition(&writer, sets, "row");
     let otherwise = keyword(call, "skiprows").map_or("0", |rows| tables.code.text(rows));
     writer.helper(&format!(
@@ -190,7 +218,8 @@ fn in_excel(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> 
     }
     let module = dotted(&call.func)?;
     let mut writer = Writer::new(&tables.code);
-    let sheet = argument(call, "sheet_name", 1).map_or(String::new(), |sheet| format!(", sheet_name={}", tables.code.text(sheet)));
+    let sheet = argument(call, "sheet_name", 1)
+        .map_or(String::new(), |sheet| format!(", sheet_name={}", tables.code.text(sheet)));
     let (names, condition) = condition(&writer, sets, "row");
     let otherwise = keyword(call, "skiprows").map_or("0", |rows| tables.code.text(rows));
     writer.helper(&format!(
@@ -214,4 +243,3 @@ pub fn put(writer: &mut Writer, call: &sanare_source::ast::ExprCall, name: &str,
     }
     Some(())
 }
-
