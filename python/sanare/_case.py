@@ -77,7 +77,8 @@ def run(case: Path, project: Path, out: Path) -> int:
             return 1
         if (project / "loader.py").read_bytes() != before and fields.get("status") == "applied":
             return _healed(project, out)
-        print(f"{fields.get('reason', '')}: {' '.join(str(fields.get('summary', '')).split())}")
+        word = fields.get("reason") or fields.get("status") or "refused"
+        print(f"{word}: {' '.join(str(fields.get('summary') or 'a repair waits for a person').split())}")
         return 3
     if (project / "loader.py").read_bytes() == before:
         print("the loader does not fail on its new input", file=sys.stderr)
