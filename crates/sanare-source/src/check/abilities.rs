@@ -77,7 +77,19 @@ fn by_method(case: &Case<'_>) -> Vec<String> {
         if uses_attribute(case.old.code, name) || receiver.is_some_and(|receiver| is_harmless(lens, receiver, name)) {
             continue;
         }
-        let found = lists().abilities.ability.iter().find(|ability| ability.methods.iter().any(|method| method == name));
+        let owner = match receiver {
+            Some(Expr::Name(owner)) => owner.id.as_str(),
+            Some(Expr::Attribute(owner)) => owner.attr.as_str(),
+            _ => "",
+        };
+        let talks = |ability: &Ability| {
+            ability.receivers.iter().any(|receiver| receiver == owner.trim_start_matches('_')) && !case.old_source.slice(case.old.code.function).contains(owner)
+        };
+        let found = lists()
+            .abilities
+            .ability
+            .iter()
+            .find(|ability| ability.methods.iter().any(|method| method == name) || talks(ability));
         if let Some(ability) = found
             && !is_allowed(case, ability)
         {

@@ -109,7 +109,39 @@ fn input_names<'a>(lens: &Lens<'a>) -> BTreeSet<&'a str> {
             found.extend(parameters.iter().copied().filter(|name| names_in(first).contains(name)));
         }
     }
+    // Locals that hold the name or a part of it.
+    for _ in 0..3 {
+        for (name, bindings) in &lens.code.scopes[0].names {
+            let is_part = bindings.iter().any(|binding| match binding.kind {
+                BindingKind::Value(value) | BindingKind::Part(value, _) => is_part_of_name(lens, value, &found),
+                _ => false,
+            });
+            if is_part {
+                found.insert(*name);
+            }
+        }
+    }
     found
+}
+
+/// `os.path.basename(path)`, `Path(path).stem.lower()`, `str(path).split("/")[-1]`: still the name, not what is read.
+fn is_part_of_name(lens: &Lens<'_>, expr: &Expr, inputs: &BTreeSet<&str>) -> bool {
+    match expr {
+        Expr::Name(name) => inputs.contains(name.id.as_str()),
+        Expr::Attribute(node) => is_part_of_name(lens, &node.value, inputs),
+        Expr::Subscript(node) => is_part_of_name(lens, &node.value, inputs),
+        Expr::Call(call) => {
+            let makes_path = lens.paths(&call.func).iter().any(|path| {
+                path.starts_with("os.path.") || matches!(path.as_str(), "builtins.str" | "pathlib.Path" | "pathlib.PurePath" | "os.fspath")
+            });
+            let of_text = matches!(&*call.func, Expr::Attribute(method) if matches!(
+                method.attr.as_str(),
+                "lower" | "upper" | "casefold" | "strip" | "split" | "rsplit" | "partition" | "rpartition" | "resolve" | "as_posix" | "removesuffix"
+            ) && is_part_of_name(lens, &method.value, inputs));
+            of_text || (makes_path && call.arguments.args.iter().any(|argument| is_part_of_name(lens, argument, inputs)))
+        }
+        _ => false,
+    }
 }
 
 /// `path.endswith("new_seen.csv")`, `"march" in str(path)`, `path.stem == "x"`, and the same by `in` a list.

@@ -18,7 +18,14 @@ pub(super) fn no_patching(case: &Case<'_>) -> Look {
     let old_targets: HashSet<ComparableExpr<'_>> = targets(case.old.code).into_iter().map(ComparableExpr::from).collect();
     let mut findings = BTreeSet::new();
     for target in targets(lens.code) {
-        if old_targets.contains(&ComparableExpr::from(target)) {
+        let is_element_of_old = match target {
+            Expr::Subscript(new) => targets(case.old.code).iter().any(|old| match old {
+                Expr::Subscript(old) => ComparableExpr::from(&*old.value) == ComparableExpr::from(&*new.value),
+                _ => false,
+            }),
+            _ => false,
+        };
+        if is_element_of_old || old_targets.contains(&ComparableExpr::from(target)) {
             continue;
         }
         if let Some(whose) = outside(case, target, true) {

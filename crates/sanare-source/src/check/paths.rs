@@ -63,7 +63,7 @@ pub(super) fn files(case: &Case<'_>) -> Vec<String> {
             let plain = bare(&path);
             if let Some(opener) = OPENERS.iter().find(|opener| opener.path == plain) {
                 findings.extend(opened(case, call, opener));
-            } else if READERS.contains(&plain.as_str()) || is_table_reader(&plain) {
+            } else if !path.contains('(') && (READERS.contains(&plain.as_str()) || is_table_reader(&plain)) {
                 findings.extend(read(case, call));
             }
         }
