@@ -94,7 +94,9 @@ impl<'a> Lens<'a> {
         let scope = Some(binding.scope);
         match &binding.kind {
             BindingKind::Import(path) => vec![normal(path)],
-            BindingKind::Value(value) | BindingKind::Parameter(_, Some(value)) => self.paths_in(value, scope, depth + 1),
+            BindingKind::Value(value) | BindingKind::Parameter(_, Some(value)) => {
+                self.paths_in(value, scope, depth + 1)
+            }
             BindingKind::With(value) => self.paths_in(value, scope, depth + 1),
             BindingKind::Part(value, part) => self.part_paths(value, Some(*part), scope, depth),
             BindingKind::Each(value) => self.part_paths(value, None, scope, depth),

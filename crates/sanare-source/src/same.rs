@@ -91,7 +91,8 @@ fn is_unread(stmt: &Stmt, read: &BTreeSet<String>) -> bool {
     let unread = |name: &str| !read.contains(name);
     match stmt {
         Stmt::Assign(node) => {
-            node.targets.iter().all(|target| matches!(target, Expr::Name(name) if unread(name.id.as_str()))) && is_still(&node.value)
+            node.targets.iter().all(|target| matches!(target, Expr::Name(name) if unread(name.id.as_str())))
+                && is_still(&node.value)
         }
         Stmt::Import(node) => node.names.iter().all(|alias| {
             let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
@@ -111,7 +112,9 @@ fn is_still(value: &Expr) -> bool {
         Expr::Tuple(node) => node.elts.iter().all(is_still),
         Expr::List(node) => node.elts.iter().all(is_still),
         Expr::Set(node) => node.elts.iter().all(is_still),
-        Expr::Dict(node) => node.items.iter().all(|item| item.key.as_ref().is_none_or(is_still) && is_still(&item.value)),
+        Expr::Dict(node) => {
+            node.items.iter().all(|item| item.key.as_ref().is_none_or(is_still) && is_still(&item.value))
+        }
         Expr::UnaryOp(node) => is_still(&node.operand),
         Expr::Lambda(_) => true,
         _ => value.is_literal_expr(),
@@ -140,7 +143,9 @@ fn tidy(body: impl IntoIterator<Item = Stmt>, read: &BTreeSet<String>) -> Vec<St
             Stmt::Try(node) if node.finalbody.is_empty() && node.orelse.is_empty() && only_reraises(&node.handlers) => {
                 out.extend(tidy(node.body, read));
             }
-            Stmt::If(node) if is_true(&node.test) && node.elif_else_clauses.is_empty() => out.extend(tidy(node.body, read)),
+            Stmt::If(node) if is_true(&node.test) && node.elif_else_clauses.is_empty() => {
+                out.extend(tidy(node.body, read))
+            }
             other => out.push(tidy_inside(other, read)),
         }
     }
@@ -245,7 +250,8 @@ fn renaming(function: &StmtFunctionDef) -> BTreeMap<String, Name> {
         }
         for (name, bindings) in &scope.names {
             let own = bindings.iter().all(|binding| {
-                let header = matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest) && binding.scope == 0;
+                let header =
+                    matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest) && binding.scope == 0;
                 !header && !matches!(binding.kind, BindingKind::Import(_))
             });
             if own && !outer.contains(name) {
@@ -260,11 +266,7 @@ fn renaming(function: &StmtFunctionDef) -> BTreeMap<String, Name> {
     }
     locals.sort_unstable();
     locals.dedup();
-    locals
-        .iter()
-        .enumerate()
-        .map(|(at, (_, name))| ((*name).to_owned(), Name::new(format!("local {at}"))))
-        .collect()
+    locals.iter().enumerate().map(|(at, (_, name))| ((*name).to_owned(), Name::new(format!("local {at}")))).collect()
 }
 
 struct Renamer<'r>(&'r BTreeMap<String, Name>);

@@ -81,9 +81,12 @@ fn empty_returns(case: &Case<'_>) -> Vec<String> {
         code.own_stmts().filter(|(_, node)| matches!(node.stmt, Stmt::Return(ret) if ret.value.is_none())).count()
     };
     let has_result = results(&case.old).iter().any(|(_, expr)| !expr.is_none_literal_expr());
-    let is_generator = case.old.code.exprs.iter().any(|node| {
-        node.scope == 0 && matches!(node.expr, Expr::Yield(_) | Expr::YieldFrom(_))
-    });
+    let is_generator = case
+        .old
+        .code
+        .exprs
+        .iter()
+        .any(|node| node.scope == 0 && matches!(node.expr, Expr::Yield(_) | Expr::YieldFrom(_)));
     let mut findings = Vec::new();
     if !has_result {
         return findings;
@@ -200,7 +203,9 @@ pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     let old: Vec<&Expr> = results(&case.old).into_iter().map(|(_, expr)| expr).collect();
     for (at, value) in results(lens) {
-        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_)) || is_last(&lens.code.function.body, lens.code.stmts[at].stmt) {
+        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_))
+            || is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
+        {
             continue;
         }
         let was_early = old.iter().any(|expr| ComparableExpr::from(*expr) == ComparableExpr::from(value))
@@ -287,9 +292,10 @@ fn is_filled_here(lens: &Lens<'_>, at: usize, value: &Expr) -> bool {
             .iter()
             .filter_map(|item| item.optional_vars.as_deref())
             .any(|target| crate::flow::mentions(target, name.id.as_str())),
-        Stmt::Match(_) => lens.code.lookup(name.id.as_str(), 0).is_some_and(|(_, bindings)| {
-            bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern))
-        }),
+        Stmt::Match(_) => lens
+            .code
+            .lookup(name.id.as_str(), 0)
+            .is_some_and(|(_, bindings)| bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern))),
         _ => false,
     });
     if loop_target {

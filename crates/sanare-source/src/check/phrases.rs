@@ -28,7 +28,10 @@ pub(super) fn no_instructions(case: &Case<'_>) -> Look {
         }
     }
     // An instruction may be spread over several comment lines.
-    if findings.is_empty() && comments.len() > 1 && let Some(phrase) = found_in(&comments.join(" ")) {
+    if findings.is_empty()
+        && comments.len() > 1
+        && let Some(phrase) = found_in(&comments.join(" "))
+    {
         findings.push(format!("comments speak to whoever judges them (`{phrase}`)"));
     }
     findings.dedup();
@@ -66,7 +69,13 @@ fn words(text: &str) -> Vec<String> {
         .filter(|c| !is_combining_mark(*c))
         .map(|c| if c == 'ł' { 'l' } else { c })
         .collect();
-    folded.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_').map(|word| word.trim_matches(['.', '_']).to_owned()).filter(|word| !word.is_empty()).collect()
+    folded
+        .nfc()
+        .collect::<String>()
+        .split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_')
+        .map(|word| word.trim_matches(['.', '_']).to_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// Does a phrase begin at this word? Elements are `a|b`, `a+b`, `*`; a last `~` stands for any ending.
@@ -82,7 +91,8 @@ fn follow(elements: &[&str], words: &[String], at: usize) -> bool {
     }
     first.split('|').any(|option| {
         let parts: Vec<&str> = option.split('+').collect();
-        let fits = parts.iter().enumerate().all(|(step, part)| words.get(at + step).is_some_and(|word| fits(part, word)));
+        let fits =
+            parts.iter().enumerate().all(|(step, part)| words.get(at + step).is_some_and(|word| fits(part, word)));
         fits && follow(rest, words, at + parts.len())
     })
 }

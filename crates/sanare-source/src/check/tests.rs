@@ -84,7 +84,9 @@ fn unescaped(text: &str) -> String {
 }
 
 fn indented(body: &str) -> String {
-    body.split_inclusive('\n').map(|line| if line.trim().is_empty() { line.to_owned() } else { format!("    {line}") }).collect()
+    body.split_inclusive('\n')
+        .map(|line| if line.trim().is_empty() { line.to_owned() } else { format!("    {line}") })
+        .collect()
 }
 
 struct Item {
@@ -144,7 +146,8 @@ fn every_check_of_gates_2_to_4_has_bad_cases() {
     let bases = bases(&folder);
     let named: BTreeSet<String> = items(&folder, &bases).into_iter().filter_map(|item| item.check).collect();
     // These are tested below, or by the examples in `data/`.
-    let elsewhere = ["encodes", "compiles", "not_rejected_before", "no_seen_literal", "no_forbidden_names", "no_dunder_walk"];
+    let elsewhere =
+        ["encodes", "compiles", "not_rejected_before", "no_seen_literal", "no_forbidden_names", "no_dunder_walk"];
     for unit in ALL.iter().filter(|unit| !elsewhere.contains(&unit.name)) {
         assert!(named.contains(unit.name), "no case for {}", unit.name);
     }
@@ -283,9 +286,8 @@ fn doubled_names_are_told_apart() {
 
 #[test]
 fn the_corpus_of_candidates_is_judged_right() {
-    let shared = std::env::var("SANARE_SHARED").unwrap_or_else(|_| {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").display().to_string()
-    });
+    let shared = std::env::var("SANARE_SHARED")
+        .unwrap_or_else(|_| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").display().to_string());
     let folder = Path::new(&shared).join("security/candidates");
     let Ok(manifest) = std::fs::read_to_string(folder.join("manifest.json")) else {
         eprintln!("skipped: no {}", folder.display());

@@ -54,8 +54,18 @@ fn tabs_form_feeds_and_odd_line_ends_in_strings_survive() {
 
 #[test]
 fn a_one_line_body_gets_lines_of_its_own() {
-    check("def f(): return 1\nx = 2\n", "f", "def f():\n    y = 3\n    return y\n", "def f():\n    y = 3\n    return y\nx = 2\n");
-    check("class A:\n    def f(self): return 1;  # one\n", "A.f", "def f(self): return 2\n", "class A:\n    def f(self):\n        return 2\n");
+    check(
+        "def f(): return 1\nx = 2\n",
+        "f",
+        "def f():\n    y = 3\n    return y\n",
+        "def f():\n    y = 3\n    return y\nx = 2\n",
+    );
+    check(
+        "class A:\n    def f(self): return 1;  # one\n",
+        "A.f",
+        "def f(self): return 2\n",
+        "class A:\n    def f(self):\n        return 2\n",
+    );
     check("def f():\n  return 1", "f", "def f(): x = 1; return x", "def f():\n  x = 1; return x");
     check("def f(): \\\n  return 1\n", "f", "def f():\n    return 2\n", "def f():\n    return 2\n");
 }
@@ -84,7 +94,10 @@ fn what_cannot_be_spliced_is_refused() {
     assert!(matches!(splice("def f():\n    pass\n", "f", 1, "def f(:\n"), Err(SpliceError::Candidate(_))));
     assert!(matches!(splice("def f():\n    pass\n", "g", 1, "def g():\n    pass\n"), Err(SpliceError::NotFound(_))));
     assert!(matches!(splice("def f():\n    pass\n", "f", 1, "x = 1\n"), Err(SpliceError::NotOneFunction(_))));
-    assert!(matches!(splice("def f():\n    pass\n", "f", 1, "def g():\n    pass\n"), Err(SpliceError::NotOneFunction(_))));
+    assert!(matches!(
+        splice("def f():\n    pass\n", "f", 1, "def g():\n    pass\n"),
+        Err(SpliceError::NotOneFunction(_))
+    ));
 }
 
 /// Statements that need nothing around them, with `%` for one level of indentation.
