@@ -112,7 +112,7 @@ pub(crate) fn is_written_list(lens: &Lens<'_>, iter: &Expr) -> bool {
         Expr::Name(name) => {
             let scope = lens.code.scope_of(iter);
             let Referent::Local(holder, bindings) = lens.referent(name.id.as_str(), Some(scope)) else { return false };
-            let helper = holder != 0 && matches!(lens.code.scopes[holder].kind, ScopeKind::Function(_));
+            let helper = holder != 0 && matches!(lens.code.scopes[holder].kind, ScopeKind::Function);
             bindings.iter().all(|binding| match &binding.kind {
                 BindingKind::Rest => helper,
                 BindingKind::Parameter(position, default) => {
@@ -341,7 +341,7 @@ fn uses_data(lens: &Lens<'_>, expr: &Expr, exception: Option<&str>) -> bool {
         let found = lens.code.scopes.iter().find_map(|scope| scope.names.get(name));
         found.is_some_and(|bindings| {
             !bindings.iter().all(|binding| {
-                matches!(binding.kind, BindingKind::Import(_) | BindingKind::Function(..) | BindingKind::Class(_))
+                matches!(binding.kind, BindingKind::Import(_) | BindingKind::Function(..) | BindingKind::Class)
             })
         })
     })

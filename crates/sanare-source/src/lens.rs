@@ -42,11 +42,6 @@ impl<'a> Lens<'a> {
         self.module.names.get(name).map_or(Referent::Builtin, |globals| Referent::Outer(globals))
     }
 
-    /// Is this name a local of the function in this scope?
-    pub fn is_local(&self, name: &str, scope: usize) -> bool {
-        matches!(self.referent(name, Some(scope)), Referent::Local(..))
-    }
-
     /// The dotted paths that an expression may stand for: `os.system`, `builtins.eval`, and with `()` what a call gives
     /// (`pathlib.Path().parent`). Empty for data.
     pub fn paths(&self, expr: &Expr) -> Vec<String> {

@@ -44,6 +44,7 @@ pub(crate) struct Forbidden {
     pub members: Vec<String>,
     pub methods: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -54,6 +55,7 @@ pub(crate) struct Walks {
     pub harmless: Vec<String>,
     pub attributes: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -74,6 +76,7 @@ pub(crate) struct Ability {
     pub members: Vec<String>,
     pub methods: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -84,6 +87,7 @@ pub(crate) struct Phrases {
     pub phrases: Vec<String>,
     pub plain: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -93,6 +97,7 @@ pub(crate) struct Phrases {
 pub(crate) struct Secrets {
     pub prefix: Vec<Prefix>,
     pub names: SecretNames,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -115,9 +120,7 @@ pub(crate) struct SecretNames {
 /// Code that must be found, and code that must not; read by the tests.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Examples {
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub examples: Vec<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub counterexamples: Vec<String>,
 }
 

@@ -218,6 +218,7 @@ fn itself(case: &Case<'_>) -> Vec<String> {
     let mut findings = Vec::new();
     for node in &lens.code.exprs {
         let Expr::Call(call) = node.expr else { continue };
+        let at = node.stmt;
         let own = match &*call.func {
             Expr::Name(name) => name.id == function.name.id && lens.module.class.is_none(),
             Expr::Attribute(method) => {
@@ -227,7 +228,7 @@ fn itself(case: &Case<'_>) -> Vec<String> {
             _ => false,
         };
         let same = call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value)).all(|argument| {
-            matches!(argument, Expr::Name(name) if parameters.contains(&name.id.as_str()) && is_as_given(lens, name.id.as_str()))
+            matches!(argument, Expr::Name(name) if parameters.contains(&name.id.as_str()) && is_as_given(lens, name.id.as_str(), at))
                 || matches!(argument, Expr::Starred(_))
         });
         if own && same && !case.is_old(node.expr) && is_own_scope(lens, node.scope) {
@@ -238,11 +239,14 @@ fn itself(case: &Case<'_>) -> Vec<String> {
 }
 
 fn is_own_scope(lens: &Lens<'_>, scope: usize) -> bool {
-    lens.code.is_own(scope) || matches!(lens.code.scopes[scope].kind, ScopeKind::Function(_))
+    lens.code.is_own(scope) || matches!(lens.code.scopes[scope].kind, ScopeKind::Function)
 }
 
-fn is_as_given(lens: &Lens<'_>, name: &str) -> bool {
-    lens.code.scopes[0].names.get(name).is_some_and(|bindings| bindings.len() == 1)
+/// Has a parameter not been bound anew before this statement?
+fn is_as_given(lens: &Lens<'_>, name: &str, before: usize) -> bool {
+    lens.code.scopes[0].names.get(name).is_some_and(|bindings| {
+        bindings.iter().all(|binding| binding.stmt.is_none_or(|stmt| stmt >= before))
+    })
 }
 
 /// `bytearray(64 * 1024 * 1024)`, `"x" * 10**9`, `range(10**12)`, `10 ** 10 ** 10`.

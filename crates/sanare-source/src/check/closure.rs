@@ -62,7 +62,7 @@ fn bound_inside(code: &Code<'_>, from: usize, name: &str) -> bool {
     let mut at = code.scopes[from].parent;
     while let Some(scope) = at {
         let here = &code.scopes[scope];
-        if matches!(here.kind, ScopeKind::Function(_)) && !here.nonlocals.contains(name) && here.names.contains_key(name) {
+        if matches!(here.kind, ScopeKind::Function) && !here.nonlocals.contains(name) && here.names.contains_key(name) {
             return true;
         }
         at = here.parent;

@@ -277,7 +277,7 @@ fn is_filled_here(lens: &Lens<'_>, at: usize, value: &Expr) -> bool {
             .filter_map(|item| item.optional_vars.as_deref())
             .any(|target| crate::flow::mentions(target, name.id.as_str())),
         Stmt::Match(_) => lens.code.lookup(name.id.as_str(), 0).is_some_and(|(_, bindings)| {
-            bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern(_)))
+            bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern))
         }),
         _ => false,
     });

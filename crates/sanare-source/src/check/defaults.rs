@@ -311,7 +311,7 @@ fn bound_default(case: &Case<'_>, held: &BTreeSet<&str>) -> Vec<String> {
             if !held.contains(name) && !is_old_work(case, name) {
                 continue;
             }
-            let is_summed = bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Augmented(_)));
+            let is_summed = bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Augmented));
             for binding in bindings {
                 let BindingKind::Value(value) = binding.kind else { continue };
                 if is_made_up(case, value) && !case.is_old(value) && !is_summed && !is_asked(&case.new, name) {

@@ -8,7 +8,7 @@ use super::Look;
 use crate::code::Code;
 use crate::lens::{Lens, Referent, is_under};
 use crate::lists::{covers, lists};
-use crate::reach::{Reach, reached, reached_deeply};
+use crate::reach::{Reach, reached_deeply};
 use crate::vet::Case;
 
 /// **no_forbidden_names**: nothing of `data/forbidden.toml` that the old body did not name already.
@@ -34,7 +34,7 @@ pub(super) fn no_forbidden_names(case: &Case<'_>) -> Look {
 fn forbidden(lens: &Lens<'_>, reach: &Reach<'_>) -> Option<String> {
     let list = &lists().forbidden;
     let path = &reach.bare;
-    if let Some(name) = path.strip_prefix("builtins.") {
+    if let Some(name) = reach.path.strip_prefix("builtins.") {
         let name = name.split('.').next().unwrap_or(name);
         let is_forbidden = list.builtins.iter().any(|entry| entry == name)
             || (list.only_called.iter().any(|entry| entry == name) && reach.through.is_none() && is_value(lens, reach, name));
@@ -124,9 +124,4 @@ fn methods(case: &Case<'_>) -> Vec<String> {
 /// Does a body name this attribute anywhere?
 pub(crate) fn uses_attribute(code: &Code<'_>, name: &str) -> bool {
     code.exprs.iter().any(|node| matches!(node.expr, Expr::Attribute(attribute) if attribute.attr.as_str() == name))
-}
-
-/// The paths that a body itself names.
-pub(crate) fn own_paths(lens: &Lens<'_>) -> HashSet<String> {
-    reached(lens).into_iter().map(|reach| reach.bare).collect()
 }

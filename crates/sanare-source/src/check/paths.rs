@@ -93,7 +93,7 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
         findings.push("opens files by a function of its own".to_owned());
     }
     match call.arguments.find_argument_value(opener.name, opener.at) {
-        Some(path) if is_named(case, path, 0) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
+        Some(path) if is_named(case, path, &[]) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
         Some(path) => findings.push(format!("opens `{}`, which the call does not name", case.text(path))),
         None if call.arguments.find_keyword("fileobj").is_some() || call.arguments.is_empty() => {}
         None => findings.push("opens a file that the call does not name".to_owned()),
@@ -129,7 +129,7 @@ fn read(case: &Case<'_>, call: &ExprCall) -> Option<String> {
             .iter()
             .find_map(|name| call.arguments.find_keyword(name).map(|keyword| &keyword.value))
     })?;
-    let fine = is_named(case, source, 0) || is_in_memory(&case.new, source) || is_handle(case, source, 0);
+    let fine = is_named(case, source, &[]) || is_in_memory(&case.new, source) || is_handle(case, source, 0);
     (!fine).then(|| format!("reads `{}`, which the call does not name", case.text(source)))
 }
 
@@ -144,7 +144,7 @@ fn by_path_method(case: &Case<'_>, call: &ExprCall, receiver: &Expr, name: &str)
     if name == "open" {
         findings.extend(writes(case, call, call.arguments.find_argument_value("mode", 0)));
     }
-    if name != "resolve" && !is_named(case, receiver, 0) {
+    if name != "resolve" && !is_named(case, receiver, &[]) {
         findings.push(format!("reads `{}`, which the call does not name", case.text(receiver)));
     }
     findings
@@ -191,7 +191,7 @@ fn is_handle(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
         Expr::Name(name) => match lens.referent(name.id.as_str(), Some(lens.code.scope_of(expr))) {
             Referent::Local(_, bindings) => bindings.iter().all(|binding| match binding.kind {
                 BindingKind::With(value) | BindingKind::Value(value) => {
-                    is_handle(case, value, depth + 1) || is_in_memory(lens, value) || is_named(case, value, depth + 1)
+                    is_handle(case, value, depth + 1) || is_in_memory(lens, value) || is_named(case, value, &[])
                 }
                 BindingKind::Parameter(..) | BindingKind::Rest => true,
                 _ => false,
@@ -202,18 +202,23 @@ fn is_handle(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
     }
 }
 
-/// Does the call of the function name this path?
-fn is_named(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
-    if depth > DEPTH {
+/// Does the call of the function name this path? `open` are the names that are being looked through.
+fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
+    if open.len() > DEPTH {
         return false;
     }
-    let go = |inner: &Expr| is_named(case, inner, depth + 1);
+    let go = |inner: &Expr| is_named(case, inner, open);
     let lens = &case.new;
-    if is_what_it_was(case, expr, depth) {
+    if is_what_it_was(case, expr, open) {
         return true;
     }
     match expr {
-        Expr::Name(name) => is_name_named(case, expr, name.id.as_str(), depth),
+        // A name that is rebound to something made of itself is what its other bindings are.
+        Expr::Name(name) if open.contains(&name.id.as_str()) => true,
+        Expr::Name(name) => {
+            let open: Vec<&str> = open.iter().copied().chain([name.id.as_str()]).collect();
+            is_name_named(case, expr, name.id.as_str(), &open)
+        }
         Expr::Attribute(node) => !OTHER_FILE.contains(&node.attr.as_str()) && go(&node.value),
         Expr::Subscript(node) => is_parameter(lens, &node.value) && !node.slice.is_slice_expr(),
         Expr::If(node) => go(&node.body) && go(&node.orelse),
@@ -241,31 +246,31 @@ const SAME_FILE: &[&str] = &[
 /// Attributes of a path that are another path, or a part of one.
 const OTHER_FILE: &[&str] = &["parent", "parents", "root", "anchor", "drive", "stem", "suffix", "suffixes", "name", "parts"];
 
-fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, depth: usize) -> bool {
+fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> bool {
     let lens = &case.new;
     match lens.referent(name, Some(lens.code.scope_of(expr))) {
         Referent::Local(holder, bindings) => bindings.iter().all(|binding| match &binding.kind {
             BindingKind::Parameter(..) | BindingKind::Rest if holder == 0 => true,
             BindingKind::Parameter(position, default) => {
-                let helper = matches!(lens.code.scopes[holder].kind, ScopeKind::Function(_));
+                let helper = matches!(lens.code.scopes[holder].kind, ScopeKind::Function);
                 let calls = constant::calls_of_scope(lens, holder);
                 helper
                     && !calls.is_empty()
-                    && default.is_none_or(|default| is_named(case, default, depth + 1))
+                    && default.is_none_or(|default| is_named(case, default, open))
                     && calls.iter().all(|call| {
                         let value = call.arguments.find_argument_value(name, *position);
-                        value.map_or(default.is_some(), |value| is_named(case, value, depth + 1))
+                        value.map_or(default.is_some(), |value| is_named(case, value, open))
                     })
             }
-            BindingKind::Value(value) => is_named(case, value, depth + 1),
+            BindingKind::Value(value) => is_named(case, value, open),
             BindingKind::Each(iter) => {
                 is_parameter(lens, iter)
                     || crate::code::collect_elements(iter)
-                        .is_some_and(|parts| parts.iter().all(|part| is_named(case, part, depth + 1)))
-                    || is_what_it_was(case, iter, depth + 1)
+                        .is_some_and(|parts| parts.iter().all(|part| is_named(case, part, open)))
+                    || is_what_it_was(case, iter, open)
             }
-            BindingKind::EachPart(iter, _) | BindingKind::Part(iter, _) => is_what_it_was(case, iter, depth + 1),
-            BindingKind::With(value) => is_what_it_was(case, value, depth + 1),
+            BindingKind::EachPart(iter, _) | BindingKind::Part(iter, _) => is_what_it_was(case, iter, open),
+            BindingKind::With(value) => is_what_it_was(case, value, open),
             _ => false,
         }),
         Referent::Outer(globals) => {
@@ -288,14 +293,18 @@ fn is_parameter(lens: &Lens<'_>, expr: &Expr) -> bool {
 }
 
 /// An expression of the old body whose names mean what they meant there.
-fn is_what_it_was(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
-    if depth > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
+fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
+    if open.len() > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
         return false;
     }
     crate::flow::names_in(expr).iter().all(|name| {
+        if open.contains(name) {
+            return true;
+        }
+        let open: Vec<&str> = open.iter().copied().chain([*name]).collect();
         let Some((_, bindings)) = case.new.code.lookup(name, case.new.code.scope_of(expr)) else { return true };
         bindings.iter().all(|binding| match binding.kind {
-            BindingKind::Value(value) => is_what_it_was(case, value, depth + 1) || is_named(case, value, depth + 1),
+            BindingKind::Value(value) => is_what_it_was(case, value, &open) || is_named(case, value, &open),
             BindingKind::Each(value) | BindingKind::EachPart(value, _) | BindingKind::Part(value, _) | BindingKind::With(value) => {
                 case.is_old(value)
             }
