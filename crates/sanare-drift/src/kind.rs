@@ -1,6 +1,8 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
 mod blank_rows;
+mod column_merged;
+mod column_split;
 mod columns_moved;
 mod date_format;
 mod deliberate;
@@ -13,7 +15,7 @@ mod header_row;
 mod library;
 mod not_data;
 mod null_word;
-mod number_format;
+pub(crate) mod number_format;
 mod object;
 mod object_envelope;
 mod object_keyed;
@@ -79,6 +81,8 @@ pub const ALL: &[Kind] = &[
     Kind { name: "header_row", answer: header_row::answer },
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
+    Kind { name: "column_split", answer: column_split::answer },
+    Kind { name: "column_merged", answer: column_merged::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
     Kind { name: "columns_moved", answer: columns_moved::answer },
     Kind { name: "number_format", answer: number_format::answer },

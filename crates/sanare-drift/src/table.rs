@@ -1,5 +1,6 @@
 //! What an argument holds, read the way the code reads it: bytes, text, dialect, header row, columns.
 
+pub mod audit;
 pub mod book;
 pub mod delimited;
 pub mod encoding;
