@@ -1,5 +1,7 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod bug_environment;
+mod bug_unbound;
 mod deliberate;
 mod delimiter;
 mod encoding;
@@ -9,6 +11,7 @@ mod not_data;
 mod object;
 mod object_envelope;
 mod object_keyed;
+mod object_lines;
 mod object_moved;
 mod object_number;
 mod object_optional;
@@ -17,6 +20,7 @@ mod object_renamed;
 mod object_scalar;
 mod object_single;
 mod object_time;
+mod object_xml;
 
 use std::cell::OnceCell;
 
@@ -66,7 +70,10 @@ pub const ALL: &[Kind] = &[
     Kind { name: "delimiter", answer: delimiter::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "object_xml", answer: object_xml::answer },
     Kind { name: "library", answer: library::answer },
+    Kind { name: "bug_unbound", answer: bug_unbound::answer },
+    Kind { name: "bug_environment", answer: bug_environment::answer },
 ];
 
 /// Makes the answers of kinds.
