@@ -69,9 +69,9 @@ pub const ALL: &[Kind] = &[
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },
-    Kind { name: "library", answer: library::answer },
     Kind { name: "bug_unbound", answer: bug_unbound::answer },
     Kind { name: "bug_environment", answer: bug_environment::answer },
 ];
