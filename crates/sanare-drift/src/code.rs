@@ -276,7 +276,9 @@ fn assigned<'a>(target: &'a Expr, name: &str, value: &'a Expr) -> Option<Binding
     match target {
         Expr::Name(target) => (target.id == name).then_some(Binding::Assigned(value)),
         Expr::Tuple(tuple) => {
-            let starred = |item: &Expr| item.as_starred_expr().and_then(|item| item.value.as_name_expr()).is_some_and(|item| item.id == name);
+            let starred = |item: &Expr| {
+                item.as_starred_expr().and_then(|item| item.value.as_name_expr()).is_some_and(|item| item.id == name)
+            };
             if tuple.elts.last().is_some_and(starred) {
                 return Some(Binding::Rest(value));
             }

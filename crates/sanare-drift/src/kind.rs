@@ -2,11 +2,14 @@
 
 mod bug_environment;
 mod bug_unbound;
+mod blank_rows;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod footer;
 mod header_renamed;
 mod library;
+mod header_row;
 mod not_data;
 mod object;
 mod object_envelope;
@@ -68,6 +71,9 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "header_row", answer: header_row::answer },
+    Kind { name: "footer", answer: footer::answer },
+    Kind { name: "blank_rows", answer: blank_rows::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
     Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
@@ -95,7 +101,14 @@ impl Layers {
         Self::of(kind, source, Tier::A, Vec::new(), summary, evidence)
     }
 
-    fn of(kind: &str, source: Option<String>, tier: Tier, mappings: Vec<Mapping>, summary: String, evidence: Vec<String>) -> Answer {
+    fn of(
+        kind: &str,
+        source: Option<String>,
+        tier: Tier,
+        mappings: Vec<Mapping>,
+        summary: String,
+        evidence: Vec<String>,
+    ) -> Answer {
         match source {
             Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
             None => crate::engine::refused(

@@ -47,9 +47,7 @@ impl ObjectShape {
     /// The shape behind a key of a mapping, and whether it was always there.
     pub fn key(&self, name: &str) -> Option<(&ObjectShape, bool)> {
         match self {
-            Self::Map { keys } => {
-                keys.iter().find(|(key, ..)| key == name).map(|(_, shape, always)| (shape, *always))
-            }
+            Self::Map { keys } => keys.iter().find(|(key, ..)| key == name).map(|(_, shape, always)| (shape, *always)),
             _ => None,
         }
     }
@@ -131,9 +129,9 @@ mod tests {
     fn spoken(shape: &ObjectShape) -> String {
         match shape {
             ObjectShape::Map { keys } => {
-                let keys = keys.iter().map(|(key, shape, always)| {
-                    format!("{key}{}: {}", if *always { "" } else { "?" }, spoken(shape))
-                });
+                let keys = keys
+                    .iter()
+                    .map(|(key, shape, always)| format!("{key}{}: {}", if *always { "" } else { "?" }, spoken(shape)));
                 format!("{{{}}}", keys.collect::<Vec<_>>().join(", "))
             }
             ObjectShape::List { member } => format!("[{}]", member.as_deref().map(spoken).unwrap_or_default()),

@@ -98,7 +98,8 @@ impl<'a> Tables<'a> {
     /// Looks at a problem's code and arguments.
     pub fn of(problem: &'a Problem, code: Code<'a>) -> Self {
         let readers = code.readers();
-        let known: Vec<String> = remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
+        let known: Vec<String> =
+            remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
         let reads = code.reads(&readers, &known);
         let mut tables = Self { code, readers, reads, views: Vec::new() };
         for at in 0..tables.readers.len() {
@@ -141,7 +142,11 @@ impl<'a> Tables<'a> {
             ends_whole: true,
             after_blank: Vec::new(),
         };
-        if reader.form.is_text() { self.text_view(reader, view, &wanted) } else { self.book_view(reader, view, &wanted) }
+        if reader.form.is_text() {
+            self.text_view(reader, view, &wanted)
+        } else {
+            self.book_view(reader, view, &wanted)
+        }
     }
 
     fn text_view(&self, reader: &Reader<'a>, mut view: View<'a>, wanted: &Wanted) -> Option<View<'a>> {
@@ -149,7 +154,8 @@ impl<'a> Tables<'a> {
         let text = match &view.argument.file {
             Some(file) => {
                 view.declared_encoding = self.declared_encoding(reader);
-                let hints = format!("{}{}", wanted.letters(), view.remembered.map_or("", |table| table.letters.as_str()));
+                let hints =
+                    format!("{}{}", wanted.letters(), view.remembered.map_or("", |table| table.letters.as_str()));
                 let (found, text) = encoding::decide(&file.bytes, &view.declared_encoding, &hints);
                 view.encoding = found;
                 text
@@ -158,7 +164,8 @@ impl<'a> Tables<'a> {
         };
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => {
-                view.encoding = if view.argument.file.is_none() && !input.strips_mark() { Found::Bom } else { view.encoding };
+                view.encoding =
+                    if view.argument.file.is_none() && !input.strips_mark() { Found::Bom } else { view.encoding };
                 rest.to_owned()
             }
             None => text,
@@ -221,7 +228,8 @@ impl<'a> Tables<'a> {
             sheet.rows.iter().take(wanted::ROWS_LOOKED_AT).map(|row| row.iter().map(cell_text).collect()).collect()
         };
         let named = view.declared_sheet.as_deref().and_then(|name| sheets.iter().find(|sheet| sheet.name == name));
-        let fitting: Vec<&book::Sheet> = sheets.iter().filter(|sheet| wanted.header(&text_rows(sheet)).is_some()).collect();
+        let fitting: Vec<&book::Sheet> =
+            sheets.iter().filter(|sheet| wanted.header(&text_rows(sheet)).is_some()).collect();
         let sheet = match (named, view.declared_sheet.is_some(), fitting.as_slice()) {
             (Some(sheet), _, _) => sheet,
             (None, false, _) => sheets.first()?,
@@ -267,7 +275,8 @@ impl<'a> Tables<'a> {
             }
             None => reader.keyword("encoding"),
         };
-        let bytes = open.is_some_and(|call| self.code.text_argument(call, "mode", 1).is_some_and(|mode| mode.contains('b')));
+        let bytes =
+            open.is_some_and(|call| self.code.text_argument(call, "mode", 1).is_some_and(|mode| mode.contains('b')));
         let named = given.and_then(|given| self.code.constant_text(given));
         match (named, given, bytes) {
             (Some(name), _, _) => encoding::python_name(name),
@@ -333,8 +342,12 @@ impl<'a> Tables<'a> {
             return self.code.constant_text(sheet).map(str::to_owned);
         }
         match sheet {
-            sanare_source::ast::Expr::Subscript(subscript) => self.code.constant_text(&subscript.slice).map(str::to_owned),
-            sanare_source::ast::Expr::Call(call) => call.arguments.args.iter().rev().find_map(|name| self.code.constant_text(name)).map(str::to_owned),
+            sanare_source::ast::Expr::Subscript(subscript) => {
+                self.code.constant_text(&subscript.slice).map(str::to_owned)
+            }
+            sanare_source::ast::Expr::Call(call) => {
+                call.arguments.args.iter().rev().find_map(|name| self.code.constant_text(name)).map(str::to_owned)
+            }
             _ => None,
         }
     }

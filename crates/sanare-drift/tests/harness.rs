@@ -221,8 +221,10 @@ fn failure(json: &Json) -> Failure {
                 function: frame["function"].as_str().unwrap_or_default().to_owned(),
                 line: frame["line"].as_u64().unwrap_or_default() as usize,
                 locals: pairs(&frame["locals"]),
+                ..Default::default()
             })
             .collect(),
+        ..Default::default()
     }
 }
 

@@ -36,8 +36,26 @@ pub enum What {
 
 /// Methods of a data frame that give a data frame with the same columns.
 const SAME_FRAME: &[&str] = &[
-    "copy", "dropna", "drop_duplicates", "sort_values", "sort_index", "reset_index", "set_index", "fillna", "head",
-    "tail", "query", "astype", "loc", "iloc", "assign", "replace", "convert_dtypes", "pipe", "merge", "filter",
+    "copy",
+    "dropna",
+    "drop_duplicates",
+    "sort_values",
+    "sort_index",
+    "reset_index",
+    "set_index",
+    "fillna",
+    "head",
+    "tail",
+    "query",
+    "astype",
+    "loc",
+    "iloc",
+    "assign",
+    "replace",
+    "convert_dtypes",
+    "pipe",
+    "merge",
+    "filter",
 ];
 
 impl<'a> Code<'a> {
@@ -62,10 +80,12 @@ impl<'a> Code<'a> {
                 Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "enumerate") => {
                     first_argument(iterable).map_or(What::Other, |inner| item_of(readers, go(inner)))
                 }
-                Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "iterrows") => match receiver(iterable).map(go) {
-                    Some(What::Frame(at)) => What::Record(at),
-                    _ => What::Other,
-                },
+                Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "iterrows") => {
+                    match receiver(iterable).map(go) {
+                        Some(What::Frame(at)) => What::Record(at),
+                        _ => What::Other,
+                    }
+                }
                 Some(Binding::Unpacked(value, 0)) => match go(value) {
                     What::Rows(at) if readers[at].form != Form::Dict => What::Header(at),
                     _ => What::Other,
@@ -76,7 +96,9 @@ impl<'a> Code<'a> {
             Expr::Call(call) => self.origin_of_call(readers, call, depth),
             Expr::Subscript(subscript) => match (go(&subscript.value), &*subscript.slice) {
                 (What::Rows(at), Expr::Slice(_)) => What::Rows(at),
-                (What::Rows(at), index) if int_of(index) == Some(0) && readers[at].form != Form::Dict => What::Header(at),
+                (What::Rows(at), index) if int_of(index) == Some(0) && readers[at].form != Form::Dict => {
+                    What::Header(at)
+                }
                 (What::Rows(at), _) => row_of(readers, at),
                 (What::Lines, Expr::Slice(_)) => What::Lines,
                 (What::Lines, _) => What::Line,
@@ -117,7 +139,9 @@ impl<'a> Code<'a> {
         let (name, receiver) = called(call);
         match (name, receiver) {
             ("open" | "StringIO" | "TextIOWrapper" | "BytesIO", _) => What::Lines,
-            ("read_text" | "read" | "readlines" | "splitlines" | "read_bytes" | "decode" | "getvalue", Some(_)) => What::Lines,
+            ("read_text" | "read" | "readlines" | "splitlines" | "read_bytes" | "decode" | "getvalue", Some(_)) => {
+                What::Lines
+            }
             ("readline", Some(_)) => What::Line,
             ("load_workbook", _) => What::Book,
             ("get_sheet_by_name", Some(_)) => What::Sheet,
@@ -127,7 +151,9 @@ impl<'a> Code<'a> {
                     _ => What::Other,
                 }
             }
-            ("list" | "tuple" | "iter" | "sorted" | "reversed" | "islice" | "skip" | "deepcopy", _) => first.map_or(What::Other, go),
+            ("list" | "tuple" | "iter" | "sorted" | "reversed" | "islice" | "skip" | "deepcopy", _) => {
+                first.map_or(What::Other, go)
+            }
             ("filter", None) => second_of(call).map_or(What::Other, go),
             ("next", None) => match first.map(go) {
                 Some(What::Rows(at)) if readers[at].form != Form::Dict => What::Header(at),

@@ -77,7 +77,9 @@ impl<'a> Input<'a> {
     /// Whether the code itself takes a byte order mark off the text.
     pub fn strips_mark(&self) -> bool {
         self.steps.iter().any(|step| match step {
-            Step::Stripped(call) => call.arguments.args.iter().filter_map(super::text_of).any(|text| text.contains('\u{feff}')),
+            Step::Stripped(call) => {
+                call.arguments.args.iter().filter_map(super::text_of).any(|text| text.contains('\u{feff}'))
+            }
             _ => false,
         })
     }
@@ -132,10 +134,14 @@ impl<'a> Code<'a> {
             let Some(form) = self.reader_form(expr) else { continue };
             let call = expr.as_call_expr();
             let (input, sheet) = match (form, call) {
-                (Form::Dict | Form::Rows, Some(call)) => {
-                    (argument(call, if form == Form::Dict { "f" } else { "iterable" }, 0).and_then(|first| self.input(first, expr)), None)
+                (Form::Dict | Form::Rows, Some(call)) => (
+                    argument(call, if form == Form::Dict { "f" } else { "iterable" }, 0)
+                        .and_then(|first| self.input(first, expr)),
+                    None,
+                ),
+                (Form::Frame, Some(call)) => {
+                    (argument(call, "filepath_or_buffer", 0).and_then(|first| self.input(first, expr)), None)
                 }
-                (Form::Frame, Some(call)) => (argument(call, "filepath_or_buffer", 0).and_then(|first| self.input(first, expr)), None),
                 (Form::Excel, Some(call)) => {
                     (argument(call, "io", 0).and_then(|first| self.input(first, expr)), argument(call, "sheet_name", 1))
                 }
@@ -193,7 +199,9 @@ impl<'a> Code<'a> {
                             return Some(Input { argument, root: at, steps, skipped });
                         }
                         Binding::Assigned(value) | Binding::Entered(value) => at = value,
-                        Binding::Item(_) | Binding::ItemPart(..) | Binding::Unpacked(..) | Binding::Rest(_) => return None,
+                        Binding::Item(_) | Binding::ItemPart(..) | Binding::Unpacked(..) | Binding::Rest(_) => {
+                            return None;
+                        }
                     }
                 }
                 Expr::Call(call) => {
@@ -222,14 +230,20 @@ impl<'a> Code<'a> {
         let (name, receiver) = called(call);
         Some(match (name, receiver) {
             ("open", None) => (Some(Step::Open(call)), argument(call, "file", 0)?),
-            ("open", Some(module)) if matches!(dotted(module).as_deref(), Some("io" | "codecs")) => (Some(Step::Open(call)), first?),
+            ("open", Some(module)) if matches!(dotted(module).as_deref(), Some("io" | "codecs")) => {
+                (Some(Step::Open(call)), first?)
+            }
             ("open" | "read_text" | "read_bytes", Some(path)) => (Some(Step::Open(call)), path),
             ("StringIO", _) => (Some(Step::Memory(call)), first?),
             ("Path" | "fspath" | "str" | "list" | "iter" | "tuple", _) => (None, first?),
             ("read", Some(inner)) => (None, inner),
-            ("strip" | "lstrip" | "rstrip" | "removeprefix" | "replace", Some(inner)) => (Some(Step::Stripped(call)), inner),
+            ("strip" | "lstrip" | "rstrip" | "removeprefix" | "replace", Some(inner)) => {
+                (Some(Step::Stripped(call)), inner)
+            }
             ("splitlines" | "readlines" | "split", Some(inner)) => (Some(Step::Split(inner)), inner),
-            ("filter" | "dropwhile", _) => (Some(Step::Chosen(call.arguments.find_positional(1)?)), call.arguments.find_positional(1)?),
+            ("filter" | "dropwhile", _) => {
+                (Some(Step::Chosen(call.arguments.find_positional(1)?)), call.arguments.find_positional(1)?)
+            }
             (helper, None) if self.helpers.contains(&helper) => (Some(Step::Helper(call)), first?),
             _ => return None,
         })
@@ -255,10 +269,17 @@ impl<'a> Code<'a> {
             for (_, above) in self.tree.above(id) {
                 if let super::tree::Node::Stmt(sanare_source::ast::Stmt::For(each)) = above {
                     let range = each.iter.as_call_expr().filter(|_| is_call(&each.iter, "range"));
-                    let count = range.filter(|range| range.arguments.len() == 1).and_then(|range| self.constant_int(range.arguments.find_positional(0)?));
-                    times = times.zip(count.and_then(|count| usize::try_from(count).ok())).map(|(so_far, count)| so_far * count);
+                    let count = range
+                        .filter(|range| range.arguments.len() == 1)
+                        .and_then(|range| self.constant_int(range.arguments.find_positional(0)?));
+                    times = times
+                        .zip(count.and_then(|count| usize::try_from(count).ok()))
+                        .map(|(so_far, count)| so_far * count);
                 }
-                if matches!(above, super::tree::Node::Stmt(sanare_source::ast::Stmt::While(_) | sanare_source::ast::Stmt::If(_))) {
+                if matches!(
+                    above,
+                    super::tree::Node::Stmt(sanare_source::ast::Stmt::While(_) | sanare_source::ast::Stmt::If(_))
+                ) {
                     times = None;
                 }
             }

@@ -93,13 +93,43 @@ impl<'a> Reads<'a> {
 
 /// Keywords of pandas that hold names of columns.
 const NAMING_KEYWORDS: &[&str] = &[
-    "usecols", "parse_dates", "index_col", "dtype", "subset", "by", "on", "left_on", "index", "columns", "values",
-    "id_vars", "value_vars", "converters", "key", "keys",
+    "usecols",
+    "parse_dates",
+    "index_col",
+    "dtype",
+    "subset",
+    "by",
+    "on",
+    "left_on",
+    "index",
+    "columns",
+    "values",
+    "id_vars",
+    "value_vars",
+    "converters",
+    "key",
+    "keys",
 ];
 
 /// Methods of pandas whose arguments are names of columns.
-const NAMING_METHODS: &[&str] =
-    &["groupby", "sort_values", "set_index", "drop_duplicates", "pivot", "pivot_table", "nlargest", "nsmallest", "dropna", "merge", "agg", "drop", "pop", "get", "melt", "duplicated"];
+const NAMING_METHODS: &[&str] = &[
+    "groupby",
+    "sort_values",
+    "set_index",
+    "drop_duplicates",
+    "pivot",
+    "pivot_table",
+    "nlargest",
+    "nsmallest",
+    "dropna",
+    "merge",
+    "agg",
+    "drop",
+    "pop",
+    "get",
+    "melt",
+    "duplicated",
+];
 
 impl<'a> Code<'a> {
     /// Every read of every reader. `known` are remembered names: a text that equals one is a read of it.
@@ -129,7 +159,9 @@ impl<'a> Code<'a> {
             }
         }
         let made = self.made(readers);
-        reads.all.retain(|read| !matches!(&read.key, Key::Name(name) if made.contains(name.as_str()) && !known.contains(name)));
+        reads.all.retain(
+            |read| !matches!(&read.key, Key::Name(name) if made.contains(name.as_str()) && !known.contains(name)),
+        );
         for read in &mut reads.all {
             let guarded = matches!(&read.key, Key::Name(name) if asked.contains(name.as_str()));
             read.optional |= guarded;
@@ -157,7 +189,8 @@ impl<'a> Code<'a> {
                 }
             }
             What::Frame(at) => {
-                let through_loc = matches!(&*subscript.value, Expr::Attribute(attribute) if attribute.attr.as_str() == "loc");
+                let through_loc =
+                    matches!(&*subscript.value, Expr::Attribute(attribute) if attribute.attr.as_str() == "loc");
                 let places = match index {
                     Expr::Tuple(tuple) if through_loc => tuple.elts.get(1),
                     _ if through_loc => None,
@@ -182,7 +215,9 @@ impl<'a> Code<'a> {
         let first = call.arguments.find_positional(0);
         match (name, receiver) {
             ("get", Some(row)) => {
-                if let (What::Record(at), Some(key)) = (self.origin(readers, row), first.and_then(|key| self.constant_text(key))) {
+                if let (What::Record(at), Some(key)) =
+                    (self.origin(readers, row), first.and_then(|key| self.constant_text(key)))
+                {
                     push(reads, at, Key::Name(key.to_owned()), Via::Get, expr, first);
                     if let Some(last) = reads.all.last_mut() {
                         last.optional = true;
@@ -190,12 +225,15 @@ impl<'a> Code<'a> {
                 }
             }
             ("index", Some(header)) => {
-                if let (What::Header(at), Some(key)) = (self.origin(readers, header), first.and_then(|key| self.constant_text(key))) {
+                if let (What::Header(at), Some(key)) =
+                    (self.origin(readers, header), first.and_then(|key| self.constant_text(key)))
+                {
                     push(reads, at, Key::Name(key.to_owned()), Via::Index, expr, first);
                 }
             }
             ("map", None) => {
-                if let (Some(function), Some(rows)) = (first.and_then(Expr::as_name_expr), call.arguments.find_positional(1))
+                if let (Some(function), Some(rows)) =
+                    (first.and_then(Expr::as_name_expr), call.arguments.find_positional(1))
                     && let What::Rows(at) = self.origin(readers, rows)
                 {
                     self.elsewhere(at, function.id.as_str(), 0, expr, reads);
@@ -203,8 +241,17 @@ impl<'a> Code<'a> {
             }
             (helper, None) if self.helpers.contains(&helper) => {
                 let texts: Vec<&str> = call.arguments.args.iter().skip(1).filter_map(text_of).collect();
-                if let (Some(What::Record(at)), [name, aliases @ ..]) = (first.map(|row| self.origin(readers, row)), texts.as_slice()) {
-                    push(reads, at, Key::Name((*name).to_owned()), Via::Helper, expr, call.arguments.find_positional(1));
+                if let (Some(What::Record(at)), [name, aliases @ ..]) =
+                    (first.map(|row| self.origin(readers, row)), texts.as_slice())
+                {
+                    push(
+                        reads,
+                        at,
+                        Key::Name((*name).to_owned()),
+                        Via::Helper,
+                        expr,
+                        call.arguments.find_positional(1),
+                    );
                     reads.aliases.extend(aliases.iter().map(|alias| ((*name).to_owned(), (*alias).to_owned())));
                 }
             }
@@ -222,12 +269,16 @@ impl<'a> Code<'a> {
     /// Names that another function of the module reads from the row that it is given.
     fn elsewhere(&self, at: usize, function: &str, place: usize, expr: &'a Expr, reads: &mut Reads<'a>) {
         let Some(function) = self.function(function) else { return };
-        let Some(parameter) = function.parameters.iter().nth(place).map(|parameter| parameter.name().as_str()) else { return };
+        let Some(parameter) = function.parameters.iter().nth(place).map(|parameter| parameter.name().as_str()) else {
+            return;
+        };
         let inner = Code::of(self.source, function);
         let is_row = |base: &Expr| base.as_name_expr().is_some_and(|base| base.id == parameter);
         for (_, found) in Tree::exprs(&inner.tree) {
             let (key, optional) = match found {
-                Expr::Subscript(subscript) if is_row(&subscript.value) => (inner.constant_text(&subscript.slice), false),
+                Expr::Subscript(subscript) if is_row(&subscript.value) => {
+                    (inner.constant_text(&subscript.slice), false)
+                }
                 Expr::Call(call) if called(call).0 == "get" && called(call).1.is_some_and(is_row) => {
                     (call.arguments.find_positional(0).and_then(|key| inner.constant_text(key)), true)
                 }
@@ -248,7 +299,8 @@ impl<'a> Code<'a> {
         match self.binding(index) {
             Some(Binding::Item(iterable)) => self.constant_texts(iterable).unwrap_or_default(),
             Some(Binding::ItemPart(iterable, place)) => {
-                let items = iterable.as_call_expr().filter(|_| is_call(iterable, "items")).and_then(|call| called(call).1);
+                let items =
+                    iterable.as_call_expr().filter(|_| is_call(iterable, "items")).and_then(|call| called(call).1);
                 match (items.map(|items| self.resolve(items)), place) {
                     (Some(Expr::Dict(dict)), 0) => dict.iter_keys().flatten().filter_map(text_of).collect(),
                     (Some(Expr::Dict(dict)), _) => dict.iter_values().filter_map(text_of).collect(),
@@ -282,7 +334,8 @@ impl<'a> Code<'a> {
             }
             Expr::Subscript(subscript) => {
                 let places = self.resolve(&subscript.value);
-                let counted = matches!(places, Expr::DictComp(_)) && generators(places).iter().any(|clause| is_call(&clause.iter, "enumerate"));
+                let counted = matches!(places, Expr::DictComp(_))
+                    && generators(places).iter().any(|clause| is_call(&clause.iter, "enumerate"));
                 let literal = &*subscript.slice;
                 if counted { Some((self.constant_text(literal)?, literal)) } else { None }
             }
@@ -317,9 +370,20 @@ impl<'a> Code<'a> {
     }
 
     /// Texts in calls on a frame that name columns.
-    fn mentioned(&self, at: usize, reader: &Reader<'a>, readers: &[Reader<'a>], known: &[String], reads: &mut Reads<'a>) {
+    fn mentioned(
+        &self,
+        at: usize,
+        reader: &Reader<'a>,
+        readers: &[Reader<'a>],
+        known: &[String],
+        reads: &mut Reads<'a>,
+    ) {
         let mut note = |expr: &'a Expr| {
-            let names = self.constant_text(expr).map(|name| vec![name]).or_else(|| self.constant_texts(expr)).unwrap_or_default();
+            let names = self
+                .constant_text(expr)
+                .map(|name| vec![name])
+                .or_else(|| self.constant_texts(expr))
+                .unwrap_or_default();
             for name in names {
                 push(reads, at, Key::Name(name.to_owned()), Via::Frame, expr, text_of(expr).map(|_| expr));
             }
@@ -350,7 +414,9 @@ impl<'a> Code<'a> {
                 self.constant_texts(constant)
             });
             for text in texts.unwrap_or_default() {
-                if known.iter().any(|name| name == text) && !reads.all.iter().any(|read| read.key == Key::Name(text.to_owned())) {
+                if known.iter().any(|name| name == text)
+                    && !reads.all.iter().any(|read| read.key == Key::Name(text.to_owned()))
+                {
                     push(reads, at, Key::Name(text.to_owned()), Via::Frame, expr, text_of(expr).map(|_| expr));
                 }
             }
@@ -368,7 +434,12 @@ impl<'a> Code<'a> {
                     }
                 }
                 Expr::Call(call) if called(call).0 == "assign" => {
-                    made.extend(call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref().map(|name| name.as_str())));
+                    made.extend(
+                        call.arguments
+                            .keywords
+                            .iter()
+                            .filter_map(|keyword| keyword.arg.as_ref().map(|name| name.as_str())),
+                    );
                 }
                 Expr::Call(call) if called(call).0 == "rename" => {
                     let names = super::keyword(call, "columns").map(|names| self.resolve(names));
@@ -405,7 +476,9 @@ fn push_places<'a>(items: &'a [Expr], at: usize, reads: &mut Reads<'a>) {
     for (place, item) in items.iter().enumerate() {
         let ignored = item.as_name_expr().is_some_and(|name| name.id.starts_with('_')) || item.is_starred_expr();
         let place = match starred {
-            Some(star) if place > star => i64::try_from(place).unwrap_or_default() - i64::try_from(items.len()).unwrap_or_default(),
+            Some(star) if place > star => {
+                i64::try_from(place).unwrap_or_default() - i64::try_from(items.len()).unwrap_or_default()
+            }
             _ => i64::try_from(place).unwrap_or_default(),
         };
         if !ignored {

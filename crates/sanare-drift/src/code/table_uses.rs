@@ -103,7 +103,12 @@ impl<'a> Code<'a> {
         uses
     }
 
-    fn uses_elsewhere(&self, read: &Read<'a>, function: &'a sanare_source::ast::StmtFunctionDef, uses: &mut Vec<Use<'a>>) {
+    fn uses_elsewhere(
+        &self,
+        read: &Read<'a>,
+        function: &'a sanare_source::ast::StmtFunctionDef,
+        uses: &mut Vec<Use<'a>>,
+    ) {
         let super::table_reads::Key::Name(name) = &read.key else { return };
         let inner = Code::of(self.source, function);
         for (id, expr) in Tree::exprs(&inner.tree) {
@@ -129,7 +134,15 @@ impl<'a> Code<'a> {
     }
 
     /// Goes up from a value to what becomes of it.
-    fn climb(&self, id: usize, value: &'a Expr, from: &'a Expr, ops: Vec<Op<'a>>, uses: &mut Vec<Use<'a>>, depth: usize) {
+    fn climb(
+        &self,
+        id: usize,
+        value: &'a Expr,
+        from: &'a Expr,
+        ops: Vec<Op<'a>>,
+        uses: &mut Vec<Use<'a>>,
+        depth: usize,
+    ) {
         let end = |becomes: Becomes<'a>, call: Option<&'a ExprCall>, ops: &[Op<'a>]| Use {
             ops: ops.to_vec(),
             becomes,
@@ -149,15 +162,17 @@ impl<'a> Code<'a> {
             self.climb(at, next, from, ops, uses, depth + 1);
         };
         match node {
-            Node::Stmt(Stmt::Assign(assign)) if std::ptr::eq(&*assign.value, value) => {
-                match assign.targets.first() {
-                    Some(target @ Expr::Name(_)) => self.follow(target, value, &ops, uses, depth),
-                    _ => uses.push(end(Becomes::Text, None, &ops)),
-                }
+            Node::Stmt(Stmt::Assign(assign)) if std::ptr::eq(&*assign.value, value) => match assign.targets.first() {
+                Some(target @ Expr::Name(_)) => self.follow(target, value, &ops, uses, depth),
+                _ => uses.push(end(Becomes::Text, None, &ops)),
+            },
+            Node::Stmt(Stmt::If(branch)) if std::ptr::eq(&*branch.test, value) => {
+                uses.push(end(Becomes::Tested, None, &ops))
             }
-            Node::Stmt(Stmt::If(branch)) if std::ptr::eq(&*branch.test, value) => uses.push(end(Becomes::Tested, None, &ops)),
             Node::Stmt(Stmt::AugAssign(_)) => uses.push(end(Becomes::Number, None, &ops)),
-            Node::Comprehension(clause) if !std::ptr::eq(&clause.iter, value) => uses.push(end(Becomes::Tested, None, &ops)),
+            Node::Comprehension(clause) if !std::ptr::eq(&clause.iter, value) => {
+                uses.push(end(Becomes::Tested, None, &ops))
+            }
             Node::Stmt(_) | Node::Comprehension(_) => uses.push(end(Becomes::Text, None, &ops)),
             Node::Expr(parent) => match parent {
                 Expr::Attribute(attribute) if attribute.attr.as_str() == "str" => go(parent, above, None),
@@ -168,7 +183,8 @@ impl<'a> Code<'a> {
                             ("strip" | "lstrip" | "rstrip", _) => go(call_expr, called_at, Some(Op::Strip)),
                             ("replace", [old, new]) => go(call_expr, called_at, Some(Op::Replace(old, new))),
                             ("astype", _) => {
-                                let kind = call.arguments.find_positional(0).map(|kind| self.text(kind)).unwrap_or_default();
+                                let kind =
+                                    call.arguments.find_positional(0).map(|kind| self.text(kind)).unwrap_or_default();
                                 let becomes = match kind.trim_matches(['"', '\'']) {
                                     "int" | "int64" | "Int64" | "int32" => Becomes::Int,
                                     "float" | "float64" | "float32" => Becomes::Float,
@@ -176,7 +192,9 @@ impl<'a> Code<'a> {
                                 };
                                 uses.push(end(becomes, Some(call), &ops));
                             }
-                            ("sum" | "mean" | "max" | "min" | "median" | "std" | "cumsum", _) => uses.push(end(Becomes::Number, Some(call), &ops)),
+                            ("sum" | "mean" | "max" | "min" | "median" | "std" | "cumsum", _) => {
+                                uses.push(end(Becomes::Number, Some(call), &ops))
+                            }
                             (method, _) => go(call_expr, called_at, Some(Op::Method(leak_free(method)))),
                         }
                     }
@@ -193,7 +211,8 @@ impl<'a> Code<'a> {
                         "float" if first => uses.push(end(Becomes::Float, Some(call), &ops)),
                         "Decimal" if first => uses.push(end(Becomes::Decimal, Some(call), &ops)),
                         "strptime" if first => {
-                            let format = call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
+                            let format =
+                                call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
                             uses.push(end(Becomes::Date(format), Some(call), &ops));
                         }
                         "to_datetime" if first => {
@@ -204,7 +223,8 @@ impl<'a> Code<'a> {
                         "fromisoformat" if first => uses.push(end(Becomes::IsoDate, Some(call), &ops)),
                         "bool" | "len" => uses.push(end(Becomes::Tested, Some(call), &ops)),
                         name if self.helpers.contains(&name) => {
-                            let format = call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
+                            let format =
+                                call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
                             match (name, format) {
                                 ("read_date", format) => uses.push(end(Becomes::Date(format), Some(call), &ops)),
                                 ("read_iso_date", _) => uses.push(end(Becomes::IsoDate, Some(call), &ops)),
@@ -217,7 +237,9 @@ impl<'a> Code<'a> {
                         },
                     }
                 }
-                Expr::BoolOp(both) if both.op == BoolOp::Or && both.values.first().is_some_and(|first| std::ptr::eq(first, value)) => {
+                Expr::BoolOp(both)
+                    if both.op == BoolOp::Or && both.values.first().is_some_and(|first| std::ptr::eq(first, value)) =>
+                {
                     go(parent, above, Some(Op::Or));
                 }
                 Expr::BoolOp(_) => {
@@ -225,15 +247,25 @@ impl<'a> Code<'a> {
                 }
                 Expr::If(choice) if std::ptr::eq(&*choice.test, value) => uses.push(end(Becomes::Tested, None, &ops)),
                 Expr::If(_) => go(parent, above, None),
-                Expr::UnaryOp(unary) if unary.op == sanare_source::ast::UnaryOp::Not => uses.push(end(Becomes::Tested, None, &ops)),
-                Expr::Subscript(subscript) if std::ptr::eq(&*subscript.value, value) => go(parent, above, Some(Op::Slice)),
+                Expr::UnaryOp(unary) if unary.op == sanare_source::ast::UnaryOp::Not => {
+                    uses.push(end(Becomes::Tested, None, &ops))
+                }
+                Expr::Subscript(subscript) if std::ptr::eq(&*subscript.value, value) => {
+                    go(parent, above, Some(Op::Slice))
+                }
                 Expr::BinOp(both) => {
                     let other = if std::ptr::eq(&*both.left, value) { &both.right } else { &both.left };
                     let numeric = !matches!(both.op, Operator::Add | Operator::Mod) || other.is_number_literal_expr();
-                    if numeric { uses.push(end(Becomes::Number, None, &ops)) } else { go(parent, above, Some(Op::Joined)) }
+                    if numeric {
+                        uses.push(end(Becomes::Number, None, &ops))
+                    } else {
+                        go(parent, above, Some(Op::Joined))
+                    }
                 }
                 Expr::Compare(compare) => {
-                    let other = std::iter::once(&*compare.left).chain(compare.comparators.iter()).find(|side| !std::ptr::eq(*side, value));
+                    let other = std::iter::once(&*compare.left)
+                        .chain(compare.comparators.iter())
+                        .find(|side| !std::ptr::eq(*side, value));
                     let text = other.and_then(|side| self.constant_text(side));
                     uses.push(end(text.map_or(Becomes::Text, Becomes::Compared), None, &ops));
                 }
@@ -247,7 +279,8 @@ impl<'a> Code<'a> {
         let Some(name) = target.as_name_expr() else { return };
         for (id, expr) in self.tree.exprs() {
             let load = expr.as_name_expr().is_some_and(|other| other.id == name.id && other.ctx.is_load());
-            let ours = load && matches!(self.binding(expr), Some(Binding::Assigned(bound)) if std::ptr::eq(bound, value));
+            let ours =
+                load && matches!(self.binding(expr), Some(Binding::Assigned(bound)) if std::ptr::eq(bound, value));
             if ours {
                 self.climb(id, expr, expr, ops.to_vec(), uses, depth + 1);
             }
@@ -286,7 +319,8 @@ impl<'a> Code<'a> {
             Node::Stmt(Stmt::Try(attempt)) => attempt.handlers.iter().any(|handler| {
                 let sanare_source::ast::ExceptHandler::ExceptHandler(handler) = handler;
                 let named = handler.type_.as_deref().map(|kind| self.text(kind)).unwrap_or("Exception");
-                let catches = ["ValueError", "TypeError", "Exception", "ArithmeticError", "InvalidOperation", "KeyError"];
+                let catches =
+                    ["ValueError", "TypeError", "Exception", "ArithmeticError", "InvalidOperation", "KeyError"];
                 catches.iter().any(|name| named.contains(name)) && !handler.body.iter().any(Stmt::is_raise_stmt)
             }),
             _ => false,
@@ -296,6 +330,19 @@ impl<'a> Code<'a> {
 
 /// Method names are compared only; a short list keeps them without an owned text.
 fn leak_free(method: &str) -> &'static str {
-    const KNOWN: &[&str] = &["split", "lower", "upper", "casefold", "title", "startswith", "endswith", "removesuffix", "removeprefix", "partition", "zfill", "format"];
+    const KNOWN: &[&str] = &[
+        "split",
+        "lower",
+        "upper",
+        "casefold",
+        "title",
+        "startswith",
+        "endswith",
+        "removesuffix",
+        "removeprefix",
+        "partition",
+        "zfill",
+        "format",
+    ];
     KNOWN.iter().find(|known| **known == method).copied().unwrap_or("other")
 }

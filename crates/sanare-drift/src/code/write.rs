@@ -8,9 +8,24 @@ use super::Code;
 
 /// Names of the helper functions that this engine writes; by them it knows its earlier layers.
 pub const HELPERS: &[&str] = &[
-    "field", "with_known_names", "in_known_order", "from_header", "delimiter_of", "encoding_of", "plain_numbers",
-    "read_date", "read_iso_date", "flag_as_digit", "without_null_word", "sheet_of", "column_names", "joined",
-    "rows_above_header", "without_footer", "plain_number", "position",
+    "field",
+    "with_known_names",
+    "in_known_order",
+    "from_header",
+    "delimiter_of",
+    "encoding_of",
+    "plain_numbers",
+    "read_date",
+    "read_iso_date",
+    "flag_as_digit",
+    "without_null_word",
+    "sheet_of",
+    "column_names",
+    "joined",
+    "rows_above_header",
+    "without_footer",
+    "plain_number",
+    "position",
 ];
 
 /// A layer in the making.
@@ -61,7 +76,8 @@ impl<'a, 'c> Writer<'a, 'c> {
     /// Puts a comment on a line of its own above the line that holds a node's statement.
     pub fn comment(&mut self, node: impl Ranged, comment: &str) {
         let text = self.code.source.text();
-        let start = self.code.tree.statement_at(node.start().to_usize()).map_or(node.start(), |statement| statement.start());
+        let start =
+            self.code.tree.statement_at(node.start().to_usize()).map_or(node.start(), |statement| statement.start());
         let at = line_start(text, start.to_usize());
         let indent = edit::indentation(text, start.to_usize());
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -140,7 +156,9 @@ fn laid_out(line: &str, indent: &str, unit: &str, single: bool) -> String {
 
 /// A text as a Python literal.
 pub fn quoted(text: &str, single: bool) -> String {
-    let quote = if single != (text.contains(if single { '\'' } else { '"' }) && !text.contains(if single { '"' } else { '\'' })) {
+    let quote = if single
+        != (text.contains(if single { '\'' } else { '"' }) && !text.contains(if single { '"' } else { '\'' }))
+    {
         '\''
     } else {
         '"'

@@ -72,7 +72,12 @@ mod tests {
 
     #[test]
     fn the_number_says_more_than_the_class() {
-        let failure = |class: &str, number: i64| Failure { class: class.into(), bases: vec!["OSError".into()], args: vec![Value::Int(number)], ..Failure::default() };
+        let failure = |class: &str, number: i64| Failure {
+            class: class.into(),
+            bases: vec!["OSError".into()],
+            args: vec![Value::Int(number)],
+            ..Failure::default()
+        };
         assert_eq!(reason(&failure("OSError", 28)), Some(Reason::DiskFull));
         assert_eq!(reason(&failure("ConnectionRefusedError", 111)), Some(Reason::Transient));
         assert_eq!(reason(&failure("socket.gaierror", -2)), Some(Reason::Transient));

@@ -25,7 +25,8 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
     let name = failure.message.split('\'').nth(1)?;
     let line = failure.frames.iter().rev().map(|frame| frame.line).find(|line| *line > 0)?;
     let range = scene.target.range();
-    let inside = (scene.source.line(range.start().to_usize())..=scene.source.line(range.end().to_usize())).contains(&line);
+    let inside =
+        (scene.source.line(range.start().to_usize())..=scene.source.line(range.end().to_usize())).contains(&line);
     let mut finder = Loops { name, loops: Vec::new(), bound_in: Vec::new(), bound_elsewhere: false };
     for statement in &scene.target.body {
         finder.visit_stmt(statement);
@@ -45,7 +46,14 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
     let mut draft = Draft::new(scene);
     draft.before(*around, &[format!("# {name} stays None when the loop finds none"), format!("{name} = None")]);
     let summary = format!("{name} is None when the loop finds none");
-    layer("bug_unbound", draft.finish(), Tier::B, summary, vec!["the docstring or annotation says None".into()], Vec::new())
+    layer(
+        "bug_unbound",
+        draft.finish(),
+        Tier::B,
+        summary,
+        vec!["the docstring or annotation says None".into()],
+        Vec::new(),
+    )
 }
 
 /// Whether docstring or annotation says `None`, and of this name where it speaks of several results.

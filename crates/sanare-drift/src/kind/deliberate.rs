@@ -13,8 +13,18 @@ use crate::problem::Answer;
 
 /// Errors that data of another shape causes.
 const DRIFT: &[&str] = &[
-    "KeyError", "IndexError", "ValueError", "TypeError", "AttributeError", "UnicodeDecodeError", "JSONDecodeError",
-    "LookupError", "InvalidOperation", "ParserError", "StopIteration", "EmptyDataError",
+    "KeyError",
+    "IndexError",
+    "ValueError",
+    "TypeError",
+    "AttributeError",
+    "UnicodeDecodeError",
+    "JSONDecodeError",
+    "LookupError",
+    "InvalidOperation",
+    "ParserError",
+    "StopIteration",
+    "EmptyDataError",
 ];
 
 /// Errors of libraries that check data.
@@ -31,7 +41,8 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     let tree = Tree::of(subject.source.body(), &[]);
     let on_line = |statement: &Stmt| {
         let range = statement.range();
-        let (first, last) = (subject.source.line(range.start().to_usize()), subject.source.line(range.end().to_usize()));
+        let (first, last) =
+            (subject.source.line(range.start().to_usize()), subject.source.line(range.end().to_usize()));
         (first..=last).contains(&line)
     };
     let statement = tree.stmts().map(|(_, statement)| statement).filter(|statement| on_line(statement)).last()?;
@@ -49,7 +60,11 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     if !deliberate {
         return None;
     }
-    let passed_on = matches!(statement, Stmt::Raise(_)) && failure.cause.as_ref().is_some_and(|cause| DRIFT.contains(&cause.class.rsplit('.').next().unwrap_or_default()));
+    let passed_on = matches!(statement, Stmt::Raise(_))
+        && failure
+            .cause
+            .as_ref()
+            .is_some_and(|cause| DRIFT.contains(&cause.class.rsplit('.').next().unwrap_or_default()));
     if passed_on {
         return None;
     }

@@ -24,21 +24,34 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
             let summary = "the text now begins with a byte order mark".to_owned();
             Some(Layers::structural("bom", source, summary, vec!["U+FEFF before the first name".into()]))
         }
-        Found::Bom if reader.form.is_frame() && reader.input.as_ref().is_none_or(|input| input.open().is_none()) => None,
+        Found::Bom if reader.form.is_frame() && reader.input.as_ref().is_none_or(|input| input.open().is_none()) => {
+            None
+        }
         Found::Bom => {
-            let source = if view.declared_encoding == "utf-8" { named(tables, at, "utf-8-sig") } else { tried(tables, at, "utf-8-sig", &view.declared_encoding) };
+            let source = if view.declared_encoding == "utf-8" {
+                named(tables, at, "utf-8-sig")
+            } else {
+                tried(tables, at, "utf-8-sig", &view.declared_encoding)
+            };
             let summary = "the file now begins with a byte order mark".to_owned();
             Some(Layers::structural("bom", source, summary, vec!["bytes EF BB BF at the start".into()]))
         }
         Found::Other(python) => {
-            let source = if *python == "utf-8" { tried(tables, at, "utf-8", &view.declared_encoding) } else { tried(tables, at, "utf-8", python) };
+            let source = if *python == "utf-8" {
+                tried(tables, at, "utf-8", &view.declared_encoding)
+            } else {
+                tried(tables, at, "utf-8", python)
+            };
             let summary = format!("the file is now encoded in {python}, not in {}", view.declared_encoding);
             let evidence = vec![format!("{python} is the one encoding under which every byte is a fitting letter")];
             Some(Layers::structural("encoding", source, summary, evidence))
         }
-        Found::Undecided(pages) if pages.is_empty() => Some(refused(Reason::NotData, "the bytes are no text in any known encoding")),
+        Found::Undecided(pages) if pages.is_empty() => {
+            Some(refused(Reason::NotData, "the bytes are no text in any known encoding"))
+        }
         Found::Undecided(pages) => {
-            let said = format!("the bytes are not {}; {} read them differently", view.declared_encoding, pages.join(", "));
+            let said =
+                format!("the bytes are not {}; {} read them differently", view.declared_encoding, pages.join(", "));
             Some(refused(Reason::Ambiguous, &said))
         }
     }
@@ -69,7 +82,11 @@ fn tried(tables: &Tables, at: usize, first: &str, second: &str) -> Option<String
     let reader = tables.readers.get(at)?;
     let path = match reader.input.as_ref()?.open() {
         Some(call) => match called(call) {
-            ("open" | "read_text", Some(receiver)) if !matches!(crate::code::dotted(receiver).as_deref(), Some("io" | "codecs")) => receiver,
+            ("open" | "read_text", Some(receiver))
+                if !matches!(crate::code::dotted(receiver).as_deref(), Some("io" | "codecs")) =>
+            {
+                receiver
+            }
             _ => argument(call, "file", 0)?,
         },
         None => argument(reader.call?, "filepath_or_buffer", 0)?,
@@ -87,7 +104,12 @@ fn tried(tables: &Tables, at: usize, first: &str, second: &str) -> Option<String
 }
 
 /// Puts the value of `encoding=` where the file is opened; the call that got it.
-fn set<'a>(tables: &Tables<'a>, at: usize, writer: &mut Writer, value: &str) -> Option<&'a sanare_source::ast::ExprCall> {
+fn set<'a>(
+    tables: &Tables<'a>,
+    at: usize,
+    writer: &mut Writer,
+    value: &str,
+) -> Option<&'a sanare_source::ast::ExprCall> {
     let reader = tables.readers.get(at)?;
     let call = reader.input.as_ref()?.open().or(reader.call)?;
     let place = match called(call) {

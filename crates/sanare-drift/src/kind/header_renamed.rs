@@ -30,13 +30,15 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     } else {
         in_header(tables, at, &mappings)
     };
-    let changes: Vec<String> = mappings.iter().map(|one| format!("{} is now called {}", one.expected, one.seen)).collect();
+    let changes: Vec<String> =
+        mappings.iter().map(|one| format!("{} is now called {}", one.expected, one.seen)).collect();
     Some(Layers::mapped("header_renamed", source, mappings, changes.join(", ")))
 }
 
 /// Whether every read of the renamed columns is a plain subscript in the target.
 fn only_subscripts(tables: &Tables, at: usize, mappings: &[Mapping]) -> bool {
-    let renamed = |read: &&Read| matches!(&read.key, Key::Name(name) if mappings.iter().any(|one| one.expected == *name));
+    let renamed =
+        |read: &&Read| matches!(&read.key, Key::Name(name) if mappings.iter().any(|one| one.expected == *name));
     let mut reads = tables.reads.all.iter().filter(|read| read.reader == at).filter(renamed).peekable();
     reads.peek().is_some() && reads.all(|read| read.via == Via::Subscript && read.literal.is_some())
 }
@@ -94,12 +96,16 @@ fn in_frame(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> 
         let reads = tables.reads.of(at, &Key::Name(mapping.expected.clone()));
         reads.into_iter().any(|read| {
             use sanare_source::size::Ranged;
-            call.arguments.range().contains_range(read.expr.range()) || call.arguments.keywords.iter().any(|keyword| keyword.value.range() == read.expr.range())
+            call.arguments.range().contains_range(read.expr.range())
+                || call.arguments.keywords.iter().any(|keyword| keyword.value.range() == read.expr.range())
         })
     });
     if used_by_reader {
         let module = crate::code::dotted(&call.func)?;
-        let path = call.arguments.find_argument_value("filepath_or_buffer", 0).or(call.arguments.find_argument_value("io", 0))?;
+        let path = call
+            .arguments
+            .find_argument_value("filepath_or_buffer", 0)
+            .or(call.arguments.find_argument_value("io", 0))?;
         path.as_name_expr()?;
         if ["names", "header", "skiprows"].iter().any(|word| crate::code::keyword(call, word).is_some()) {
             return None;
@@ -109,7 +115,14 @@ fn in_frame(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> 
             .arguments
             .keywords
             .iter()
-            .filter(|keyword| keyword.arg.as_ref().is_some_and(|name| matches!(name.as_str(), "sep" | "delimiter" | "encoding" | "sheet_name" | "quotechar" | "comment" | "engine")))
+            .filter(|keyword| {
+                keyword.arg.as_ref().is_some_and(|name| {
+                    matches!(
+                        name.as_str(),
+                        "sep" | "delimiter" | "encoding" | "sheet_name" | "quotechar" | "comment" | "engine"
+                    )
+                })
+            })
             .map(|keyword| format!(", {}", tables.code.text(keyword)))
             .collect();
         writer.helper(&format!(
@@ -132,15 +145,20 @@ fn in_frame(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> 
 }
 
 fn aliases(writer: &Writer, mappings: &[Mapping]) -> String {
-    let pairs: Vec<String> = mappings.iter().map(|one| format!("{}: {}", writer.quote(&one.seen), writer.quote(&one.expected))).collect();
+    let pairs: Vec<String> =
+        mappings.iter().map(|one| format!("{}: {}", writer.quote(&one.seen), writer.quote(&one.expected))).collect();
     format!("{{{}}}", pairs.join(", "))
 }
 
 fn renames(mappings: &[Mapping]) -> String {
-    let pairs: Vec<String> = mappings.iter().enumerate().map(|(at, one)| {
-        let verb = if at == 0 { " was renamed to " } else { " to " };
-        format!("{}{verb}{}", plain(&one.expected), plain(&one.seen))
-    }).collect();
+    let pairs: Vec<String> = mappings
+        .iter()
+        .enumerate()
+        .map(|(at, one)| {
+            let verb = if at == 0 { " was renamed to " } else { " to " };
+            format!("{}{verb}{}", plain(&one.expected), plain(&one.seen))
+        })
+        .collect();
     pairs.join(", ")
 }
 

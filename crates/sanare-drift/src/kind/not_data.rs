@@ -11,23 +11,44 @@ use crate::problem::Answer;
 
 /// Words that name an error in a reply.
 const ERROR_WORDS: &[&str] = &[
-    "error", "errors", "error message", "errormessage", "error code", "message", "note", "information", "detail",
-    "details", "fault", "exception", "reason", "failure", "msg", "status message",
+    "error",
+    "errors",
+    "error message",
+    "errormessage",
+    "error code",
+    "message",
+    "note",
+    "information",
+    "detail",
+    "details",
+    "fault",
+    "exception",
+    "reason",
+    "failure",
+    "msg",
+    "status message",
 ];
 
 /// Answers when an argument is no data.
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     for argument in &subject.problem.arguments {
-        let reader = tables.readers.iter().find(|reader| reader.input.as_ref().is_some_and(|input| input.argument == argument.name));
+        let reader = tables
+            .readers
+            .iter()
+            .find(|reader| reader.input.as_ref().is_some_and(|input| input.argument == argument.name));
         let tabular = reader.is_some();
         if let Some(file) = &argument.file {
-            if let Some(said) = said_by_bytes(&file.bytes, reader.map(|reader| reader.form), subject.problem.source.as_str()) {
+            if let Some(said) =
+                said_by_bytes(&file.bytes, reader.map(|reader| reader.form), subject.problem.source.as_str())
+            {
                 return Some(refused(Reason::NotData, &said));
             }
             if file.bytes.first().is_some_and(|byte| matches!(byte, b'{' | b'[')) {
                 match serde_json::from_slice::<serde_json::Value>(&file.bytes) {
-                    Err(error) if error.is_eof() => return Some(refused(Reason::IncompleteData, "the JSON text ends in the middle")),
+                    Err(error) if error.is_eof() => {
+                        return Some(refused(Reason::IncompleteData, "the JSON text ends in the middle"));
+                    }
                     Ok(json) if tabular || is_error(&Value::from(&json)) => {
                         return Some(refused(Reason::NotData, "a JSON reply came where data was expected"));
                     }
@@ -35,7 +56,9 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
                 }
             }
         } else if let Some(text) = argument.value.as_text().filter(|_| tabular) {
-            if let Some(said) = said_by_bytes(text.as_bytes(), reader.map(|reader| reader.form), subject.problem.source.as_str()) {
+            if let Some(said) =
+                said_by_bytes(text.as_bytes(), reader.map(|reader| reader.form), subject.problem.source.as_str())
+            {
                 return Some(refused(Reason::NotData, &said));
             }
         } else if is_error(&argument.value) {
@@ -58,8 +81,16 @@ fn said_by_bytes(bytes: &[u8], form: Option<Form>, source: &str) -> Option<Strin
     if bytes.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0) {
         return Some("the file is empty".into());
     }
-    let head: String = bytes.iter().skip_while(|byte| byte.is_ascii_whitespace()).take(64).map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-    let page = head.starts_with("<!doctype html") || head.starts_with("<html") || head.starts_with("<head") || head.starts_with("<body");
+    let head: String = bytes
+        .iter()
+        .skip_while(|byte| byte.is_ascii_whitespace())
+        .take(64)
+        .map(|byte| char::from(byte.to_ascii_lowercase()))
+        .collect();
+    let page = head.starts_with("<!doctype html")
+        || head.starts_with("<html")
+        || head.starts_with("<head")
+        || head.starts_with("<body");
     if page && !["html", "bs4", "lxml"].iter().any(|word| source.to_lowercase().contains(word)) {
         return Some("an HTML page came where data was expected".into());
     }
@@ -88,6 +119,7 @@ fn is_error(value: &Value) -> bool {
         let key = names::canonical(key).tokens.join(" ");
         ERROR_WORDS.contains(&key.as_str())
     };
-    let error = entries.iter().any(|(key, value)| named(key) && (value.as_text().is_some() || value.as_map().is_some()));
+    let error =
+        entries.iter().any(|(key, value)| named(key) && (value.as_text().is_some() || value.as_map().is_some()));
     error && entries.len() <= 4 && entries.iter().all(|(key, value)| scalar(value) || named(key))
 }

@@ -22,7 +22,13 @@ use super::object::layer;
 
 pub(crate) fn answer(view: &View) -> Option<Answer> {
     for (at, root) in view.reading.roots.iter().enumerate() {
-        let text = view.subject.problem.arguments.iter().find(|argument| argument.name == root.parameter).and_then(|argument| text_behind(root, argument));
+        let text = view
+            .subject
+            .problem
+            .arguments
+            .iter()
+            .find(|argument| argument.name == root.parameter)
+            .and_then(|argument| text_behind(root, argument));
         let (Some(text), Some(call)) = (text, root.call) else { continue };
         let place = Place { root: at, steps: Vec::new() };
         let answer = match root.form {
@@ -147,7 +153,9 @@ fn name_of(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(name) => Some(name.id.as_str()),
         Expr::Call(call) => match &*call.func {
-            Expr::Attribute(attribute) if matches!(attribute.attr.as_str(), "strip" | "rstrip" | "lstrip") => name_of(&attribute.value),
+            Expr::Attribute(attribute) if matches!(attribute.attr.as_str(), "strip" | "rstrip" | "lstrip") => {
+                name_of(&attribute.value)
+            }
             _ => None,
         },
         _ => None,

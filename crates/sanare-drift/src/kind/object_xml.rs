@@ -46,7 +46,11 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
         }
     };
     let last = path.last()?;
-    if last.tag == root.tag || last.tag.contains(':') || root.tag.contains(':') || root.attributes.iter().any(|name| name.starts_with("xmlns")) {
+    if last.tag == root.tag
+        || last.tag.contains(':')
+        || root.tag.contains(':')
+        || root.attributes.iter().any(|name| name.starts_with("xmlns"))
+    {
         return None;
     }
     let steps: Vec<String> = path.iter().map(|element| element.tag.clone()).collect();
@@ -62,7 +66,10 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
     let lines: Vec<String> = lines.iter().map(|line| draft.quoted(line)).collect();
     draft.after(binding.statement, &lines);
     let summary = format!("{} now lies inside {}", last.tag, root.tag);
-    let evidence = format!("the one element that has {}", wanted.attributes.iter().chain(&wanted.children).cloned().collect::<Vec<_>>().join(", "));
+    let evidence = format!(
+        "the one element that has {}",
+        wanted.attributes.iter().chain(&wanted.children).cloned().collect::<Vec<_>>().join(", ")
+    );
     layer("object_xml", draft.finish(), Tier::A, summary, vec![evidence], Vec::new())
 }
 
@@ -131,12 +138,14 @@ impl Wanted {
     }
 
     fn has_any(&self, element: &Element) -> bool {
-        self.attributes.iter().any(|name| element.attributes.contains(name)) || self.children.iter().any(|name| element.children.iter().any(|child| child.tag == *name))
+        self.attributes.iter().any(|name| element.attributes.contains(name))
+            || self.children.iter().any(|name| element.children.iter().any(|child| child.tag == *name))
     }
 
     fn has_all(&self, element: &Element) -> bool {
         let attributes = self.attributes.iter().all(|name| element.attributes.contains(name));
-        let children = self.children.iter().filter(|name| element.children.iter().any(|child| child.tag == **name)).count();
+        let children =
+            self.children.iter().filter(|name| element.children.iter().any(|child| child.tag == **name)).count();
         attributes && if self.attributes.is_empty() { children == self.children.len() } else { true }
     }
 
@@ -157,7 +166,8 @@ impl<'a> Visitor<'a> for Wanted {
                 }
             }
             Expr::Call(call) => {
-                if let (Expr::Attribute(attribute), Some(Expr::StringLiteral(path))) = (&*call.func, call.arguments.args.first())
+                if let (Expr::Attribute(attribute), Some(Expr::StringLiteral(path))) =
+                    (&*call.func, call.arguments.args.first())
                     && self.is_root(&attribute.value)
                     && matches!(attribute.attr.as_str(), "find" | "findall" | "findtext" | "iterfind")
                 {

@@ -87,8 +87,15 @@ mod tests {
     use super::{Dialect, read};
 
     fn check(text: &str, expected: &[&[&str]]) {
-        let rows: Vec<Vec<String>> = read(text, Dialect::default(), 100).into_iter().map(|record| record.cells).collect();
-        assert_eq!(rows, expected.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>()).collect::<Vec<_>>());
+        let rows: Vec<Vec<String>> =
+            read(text, Dialect::default(), 100).into_iter().map(|record| record.cells).collect();
+        assert_eq!(
+            rows,
+            expected
+                .iter()
+                .map(|row| row.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -62,7 +62,9 @@ pub fn python_name(name: &str) -> String {
 pub fn decode(bytes: &[u8], python: &str) -> Option<String> {
     match python_name(python).as_str() {
         "utf-8" => std::str::from_utf8(bytes).ok().map(str::to_owned),
-        "utf-8-sig" => std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok().map(str::to_owned),
+        "utf-8-sig" => {
+            std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).ok().map(str::to_owned)
+        }
         "ascii" => bytes.is_ascii().then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
         "latin-1" => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
         "utf-16" => {
@@ -116,7 +118,8 @@ fn by_page(bytes: &[u8], hints: &str) -> (Found, String) {
         }
     }
     let wanted: BTreeSet<char> = hints.chars().filter(|letter| !letter.is_ascii()).collect();
-    let able: Vec<_> = fitting.iter().filter(|(python, _)| wanted.iter().all(|letter| can_write(python, *letter))).cloned().collect();
+    let able: Vec<_> =
+        fitting.iter().filter(|(python, _)| wanted.iter().all(|letter| can_write(python, *letter))).cloned().collect();
     if !able.is_empty() {
         fitting = able;
     }
@@ -183,15 +186,58 @@ fn reads_well(text: &str) -> bool {
     if foreign && !latin.is_empty() && ascii_words {
         return false;
     }
-    latin.is_empty() || ALPHABETS.iter().any(|alphabet| latin.iter().all(|letter| alphabet.contains(letter.to_lowercase().next().unwrap_or(*letter)) || *letter == 'ß'))
+    latin.is_empty()
+        || ALPHABETS.iter().any(|alphabet| {
+            latin
+                .iter()
+                .all(|letter| alphabet.contains(letter.to_lowercase().next().unwrap_or(*letter)) || *letter == 'ß')
+        })
 }
 
 /// Signs that stand in ordinary data.
 fn may_stand_alone(letter: char) -> bool {
     matches!(
         letter,
-        '–' | '—' | '‘' | '’' | '“' | '”' | '„' | '‚' | '«' | '»' | '‹' | '›' | '€' | '£' | '¥' | '°' | '§' | '…' | '•' | '·' | '™' | '®' | '©'
-            | '²' | '³' | '½' | '¼' | '¾' | 'µ' | '×' | '±' | '¿' | '¡' | 'º' | 'ª' | '№' | '\u{a0}' | '´' | '¢' | '‰' | '¶'
+        '–' | '—'
+            | '‘'
+            | '’'
+            | '“'
+            | '”'
+            | '„'
+            | '‚'
+            | '«'
+            | '»'
+            | '‹'
+            | '›'
+            | '€'
+            | '£'
+            | '¥'
+            | '°'
+            | '§'
+            | '…'
+            | '•'
+            | '·'
+            | '™'
+            | '®'
+            | '©'
+            | '²'
+            | '³'
+            | '½'
+            | '¼'
+            | '¾'
+            | 'µ'
+            | '×'
+            | '±'
+            | '¿'
+            | '¡'
+            | 'º'
+            | 'ª'
+            | '№'
+            | '\u{a0}'
+            | '´'
+            | '¢'
+            | '‰'
+            | '¶'
     ) || letter as u32 >= 0x2e80
 }
 

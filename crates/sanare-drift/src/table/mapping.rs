@@ -14,7 +14,8 @@ impl<'a> Tables<'a> {
     pub fn missing(&self, problem: &Problem, at: usize, view: &View) -> Vec<String> {
         let mut missing = Vec::new();
         for name in self.needed(at, view) {
-            let alias = self.reads.aliases.iter().any(|(expected, seen)| *expected == name && view.place(seen).is_some());
+            let alias =
+                self.reads.aliases.iter().any(|(expected, seen)| *expected == name && view.place(seen).is_some());
             if view.place(&name).is_none() && !alias && !in_locals(&problem.failure.frames, &name) {
                 missing.push(name);
             }
@@ -24,7 +25,8 @@ impl<'a> Tables<'a> {
 
     /// Names that the code needs: those it reads, by name, without asking; those it asks for count if remembered.
     pub fn needed(&self, at: usize, view: &View) -> Vec<String> {
-        let remembered = |name: &str| view.remembered.is_some_and(|table| table.columns.iter().any(|(column, _)| column == name));
+        let remembered =
+            |name: &str| view.remembered.is_some_and(|table| table.columns.iter().any(|(column, _)| column == name));
         let mut needed: Vec<String> = Vec::new();
         for name in self.reads.names(at) {
             if !self.reads.is_optional(at, name) || remembered(name) {
@@ -69,7 +71,9 @@ impl<'a> Tables<'a> {
     /// The fields that the data has.
     pub fn seen(view: &View) -> Vec<Seen> {
         let named = view.header.iter().enumerate().filter(|(_, name)| !name.trim().is_empty());
-        named.map(|(position, name)| Seen { name: name.clone(), profile: profile_of(view, position), position }).collect()
+        named
+            .map(|(position, name)| Seen { name: name.clone(), profile: profile_of(view, position), position })
+            .collect()
     }
 
     /// Maps every missing field.
@@ -87,7 +91,8 @@ impl<'a> Tables<'a> {
         }
         let count = if view.remembered.is_some() { expected.len() } else { needed.len() };
         let closed_record = count == view.header.len();
-        let context = MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
+        let context =
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
         let mappings = match_fields(&expected, &seen, &context)?;
         for mapping in &mappings {
             if view.header.iter().filter(|name| **name == mapping.seen).count() > 1 {
@@ -112,6 +117,7 @@ pub fn refusal(reason: Reason, summary: String) -> Refusal {
 /// Whether a mapping in a frame at the failure has this key: then the code made it, by changing names itself.
 fn in_locals(frames: &[Frame], name: &str) -> bool {
     frames.iter().flat_map(|frame| frame.locals.iter()).any(|(local, value)| {
-            (local.starts_with("row") || local.starts_with("rec") || local == "r") && matches!(value, Value::Map(entries) if entries.iter().any(|(key, _)| key == name))
+        (local.starts_with("row") || local.starts_with("rec") || local == "r")
+            && matches!(value, Value::Map(entries) if entries.iter().any(|(key, _)| key == name))
     })
 }

@@ -33,7 +33,8 @@ pub struct Row {
 impl Wanted {
     /// The names that a reader's rows should have.
     pub fn of(reads: &Reads, reader: usize, remembered: Option<&TableShape>) -> Self {
-        let remembered: Vec<String> = remembered.map(|table| table.columns.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
+        let remembered: Vec<String> =
+            remembered.map(|table| table.columns.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
         let mut needed: Vec<String> = Vec::new();
         for read in reads.all.iter().filter(|read| read.reader == reader) {
             let name = match &read.key {
@@ -59,13 +60,21 @@ impl Wanted {
         let scores: Vec<(usize, usize)> =
             rows.iter().map(|row| (self.count(&self.needed, row), self.count(&self.remembered, row))).collect();
         let enough = |hits: usize, of: usize| hits > 0 && hits * 10 >= of * 6;
-        let at = (0..rows.len()).max_by_key(|at| (scores[*at].0 * 100 / self.needed.len().max(1) + scores[*at].1 * 100 / self.remembered.len().max(1), usize::MAX - at))?;
+        let at = (0..rows.len()).max_by_key(|at| {
+            (
+                scores[*at].0 * 100 / self.needed.len().max(1) + scores[*at].1 * 100 / self.remembered.len().max(1),
+                usize::MAX - at,
+            )
+        })?;
         let (needed, remembered) = scores[at];
         if !enough(needed, self.needed.len()) && !enough(remembered, self.remembered.len()) {
             return None;
         }
         let rivals = scores.iter().enumerate().any(|(other, score)| {
-            other != at && rows[other] != rows[at] && ((needed > 0 && score.0 * 2 >= needed && score.0 > 0 && self.needed.len() > 1) || (score.1 * 2 >= remembered && score.1 > 1))
+            other != at
+                && rows[other] != rows[at]
+                && ((needed > 0 && score.0 * 2 >= needed && score.0 > 0 && self.needed.len() > 1)
+                    || (score.1 * 2 >= remembered && score.1 > 1))
         });
         Some(Row { at, rivals })
     }
@@ -75,7 +84,9 @@ impl Wanted {
     }
 
     fn is(&self, name: &str, cell: &str) -> bool {
-        cell == name || names::same(name, cell) || self.aliases.iter().any(|(expected, seen)| expected == name && seen == cell)
+        cell == name
+            || names::same(name, cell)
+            || self.aliases.iter().any(|(expected, seen)| expected == name && seen == cell)
     }
 
     /// The only row for which every name that the code reads can be mapped.
@@ -101,15 +112,19 @@ impl Wanted {
     }
 
     fn maps(&self, row: &[String]) -> bool {
-        let expected: Vec<Expected> =
-            self.needed.iter().map(|name| Expected { name: name.clone(), needed: true, ..Expected::default() }).collect();
+        let expected: Vec<Expected> = self
+            .needed
+            .iter()
+            .map(|name| Expected { name: name.clone(), needed: true, ..Expected::default() })
+            .collect();
         let seen: Vec<Seen> = row
             .iter()
             .enumerate()
             .filter(|(_, cell)| !cell.trim().is_empty())
             .map(|(position, cell)| Seen { name: cell.clone(), profile: Profile::default(), position })
             .collect();
-        let context = MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record: false };
+        let context =
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record: false };
         match_fields(&expected, &seen, &context).is_ok()
     }
 }
