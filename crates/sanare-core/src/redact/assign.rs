@@ -72,13 +72,11 @@ impl Reader<'_> {
             quoted = true;
         }
         let flag = self.is_flag();
-        if quoted {
-            if self.entry_value(found) {
-                return Behind::Found;
-            }
-            if self.byte(at) == b']' {
-                at += 1;
-            }
+        if self.entry_value(found) {
+            return Behind::Found;
+        }
+        if quoted && self.byte(at) == b']' {
+            at += 1;
         }
         let near = at;
         at = skip_blanks(text, at);
@@ -180,6 +178,9 @@ impl Reader<'_> {
         loop {
             let open = literal_start(text, at);
             let Some(quote) = quote_at(text, open) else { break };
+            if first && quote.slashes == 0 && self.closes_here(open, quote.mark) {
+                return false;
+            }
             let (end, next) = match close(text, quote, LONG) {
                 Some(ends) => ends,
                 None => {
@@ -209,6 +210,19 @@ impl Reader<'_> {
             at = joint;
         }
         found.len() > before
+    }
+
+    /// Whether the quote at `at` closes a literal that the name stands in, as in `input('Password: ')`.
+    fn closes_here(&self, at: usize, mark: u8) -> bool {
+        let text = self.text;
+        if text.get(at + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            return false;
+        }
+        let start = line_start(text, at, 400);
+        let word = |i: usize| text.get(i).is_some_and(u8::is_ascii_alphanumeric);
+        let before = (start..at)
+            .filter(|&i| text[i] == mark && !(i > start && (word(i - 1) && word(i + 1) || text[i - 1] == b'\\')));
+        before.count() % 2 == 1
     }
 
     /// A short literal that is continued by another one: judged as one.
@@ -509,9 +523,14 @@ impl Reader<'_> {
         if text[start..].starts_with(b"<![CDATA[") {
             start += 9;
         }
-        let limit = text.len().min(start + LONG);
+        let limit = text.len().min(start + 4096);
         let end = memchr::memchr2(b'<', b']', &text[start..limit]).map_or(limit, |found| start + found);
         let value = text[start..end].trim_ascii_end();
+        let closed = matches!((self.byte(end), self.byte(end + 1)), (b'<', b'/') | (b']', b']'))
+            || end == text.len() && worth::looks_random(value, 8);
+        if !closed {
+            return Behind::Nothing;
+        }
         if text[start..].starts_with(MARK) || !is_secret(self.class(), value, Place::Quoted) {
             return Behind::Nothing;
         }
@@ -609,6 +628,13 @@ impl Reader<'_> {
                 at = end + 1;
             } else {
                 break;
+            }
+        }
+        if text[at..].starts_with(b"user ") || text[at..].starts_with(b"account ") {
+            // `password for user etl: VALUE`
+            let line = &text[at..line_end(text, at).min(at + 80)];
+            if let Some(colon) = line.windows(2).position(|two| two == b": ") {
+                return self.value(at + colon + 1, Sign::Colon, found);
             }
         }
         if self.byte(at) == b'(' || self.byte(at) == b'<' || self.byte(at) == b'[' {

@@ -171,8 +171,9 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for (index, pair) in items.windows(2).enumerate() {
             let (Value::String(name), Value::String(value)) = (&pair[0], &pair[1]) else { continue };
-            let flag = name.starts_with('-') && !name.contains(['=', ' ']) && !value.starts_with('-');
-            if !(flag || items.len() == 2) || name.len() > 80 || name.contains(' ') && !flag {
+            let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
+            let flag = name.starts_with('-') && !value.starts_with('-');
+            if !(flag || items.len() == 2) || name.len() > 80 || !plain {
                 continue;
             }
             let Some(found) = lexicon().name(name) else { continue };
@@ -339,6 +340,9 @@ fn child(info: Key, key: &str, known: Option<Known>, beside: Option<Name>) -> Op
         return Some(Known { name, direct: true });
     }
     let known = known?;
+    if known.name.class == Class::Hint && !(info.values || key.bytes().all(|c| c.is_ascii_digit())) {
+        return None;
+    }
     let special = known.name.class >= Class::Authorization;
     let name = if special { Name { class: Class::Named, ..known.name } } else { known.name };
     let number = !key.is_empty() && key.bytes().all(|c| c.is_ascii_digit());
@@ -388,7 +392,10 @@ fn name_beside(map: &Map<String, Value>, keys: &[Key]) -> Option<Name> {
     if map.len() > 32 || !keys.iter().any(|key| key.values) {
         return None;
     }
-    map.values().zip(keys).filter(|(_, key)| key.names).find_map(|(value, _)| lexicon().name(value.as_str()?))
+    map.values().zip(keys).filter(|(_, key)| key.names).find_map(|(value, _)| {
+        let text = value.as_str().or_else(|| value.as_array()?.last()?.as_str())?;
+        lexicon().name(text.rsplit('/').next()?)
+    })
 }
 
 /// The secret columns in `{"columns": [...], "data": [[...]]}`.

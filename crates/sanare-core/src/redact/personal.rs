@@ -42,7 +42,7 @@ pub(super) fn email(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let address = text[..start].ends_with(b"://")
         || start > 0
             && matches!(text[start - 1], b':' | b'/')
-            && text[start.saturating_sub(60)..start].windows(3).any(|three| three == b"://");
+            && text[start.saturating_sub(60)..start].windows(2).any(|two| two == b"//" || two == b"\\/");
     (good && !service && !address && host[0] != b'.').then_some((start, end))
 }
 

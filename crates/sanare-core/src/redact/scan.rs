@@ -8,6 +8,7 @@ use super::personal;
 use super::place::{Finding, placeholder_end};
 use super::quote::whole_name;
 use super::rule::{Rules, Trigger, border};
+use super::sql;
 use super::table;
 use super::url;
 use super::view;
@@ -93,6 +94,7 @@ struct Pass<'r, 't, 'f> {
     /// Bytes that rules may still look at; text made to be slow runs out of it.
     fuel: usize,
     pem_done: usize,
+    sql: bool,
     urls_done: usize,
     values_done: usize,
     odd: Vec<usize>,
@@ -116,6 +118,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             rules_done: HashMap::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
+            sql: false,
             urls_done: 0,
             values_done: 0,
             odd: Vec::new(),
@@ -172,6 +175,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     }
                 }
                 Trigger::Pem => self.pem(start),
+                Trigger::Sql => self.sql = true,
                 Trigger::Odd => self.odd.push(start),
                 Trigger::At => {
                     if let Some((start, end)) = personal::email(self.text, start) {
@@ -300,6 +304,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         let headers = std::mem::take(&mut self.headers);
         let mut done = 0;
         for (index, spot) in headers.iter().enumerate() {
+            if self.sql {
+                for (start, end) in sql::values(self.text, spot) {
+                    self.add(start, end, spot.name.rule, false, true);
+                }
+            }
             if spot.start < done {
                 continue;
             }
@@ -433,6 +442,19 @@ fn gap(text: &[u8], at: usize) -> usize {
     }
 }
 
+/// A value as it stands in an address.
+fn percent(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() * 2);
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte);
+        } else {
+            out.extend(format!("%{byte:02X}").bytes());
+        }
+    }
+    out
+}
+
 /// Values that were found by a name or shape, wherever else they stand.
 fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     let mut values: Vec<(&[u8], &'r str)> = Vec::new();
@@ -449,6 +471,12 @@ fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     if values.is_empty() {
         return;
     }
+    let encoded: Vec<(Vec<u8>, &'r str)> = values
+        .iter()
+        .filter(|(value, _)| value.iter().any(|c| !c.is_ascii_alphanumeric()))
+        .map(|(value, rule)| (percent(value), *rule))
+        .collect();
+    values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
     let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
     let more: Vec<Finding<'r>> = search
         .find_iter(text)

@@ -65,7 +65,7 @@ pub(super) fn is_prose(value: &[u8]) -> bool {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         known += usize::from(lexicon().prose(&word));
     }
-    words >= 2 && known >= 1
+    words >= 2 && known * 4 >= words
 }
 
 /// Markers, templates and masks: they stand for a value, or say that it was taken out.
@@ -314,7 +314,9 @@ fn reads_like_words(part: &[u8]) -> bool {
         run = if matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') { 0 } else { run + 1 };
         longest = longest.max(run);
     }
-    (vowels + other) * 5 >= letters.len() && longest <= 5 && humps(&letters) * 3 <= letters.len().max(6)
+    (vowels + other) * 5 >= letters.len()
+        && longest <= 5
+        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 } <= letters.len().max(8)
 }
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.
