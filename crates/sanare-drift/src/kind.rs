@@ -93,7 +93,6 @@ pub const ALL: &[Kind] = &[
     Kind { name: "date_format", answer: date_format::answer },
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
-    Kind { name: "object", answer: object::answer },
     Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },
