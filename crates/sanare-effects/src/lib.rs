@@ -1,1 +1,10 @@
-//! (room is being furnished)
+//! Hands: the user's source files, the sandbox, and the processes that run in it.
+//!
+//! What does not live here: SQL, Python objects, and any decision about which repair is right.
+
+pub mod apply;
+pub mod process;
+pub mod project;
+pub mod sandbox;
+pub mod source_file;
+pub mod trial;

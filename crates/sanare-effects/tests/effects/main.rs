@@ -1,0 +1,11 @@
+//! The hands against a real system: files, processes, the kernel.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod apply;
+mod crash;
+mod folder;
+mod once;
+mod project;
+#[cfg(target_os = "linux")]
+mod trial;
