@@ -73,12 +73,12 @@ pub(super) fn identity(expected: &Name, seen: &Name, context: &MatchContext, lin
         // A dropped noise word such as `field` might have meant something.
         return Some(Identity { needs_support: expected.canonical.noise != seen.canonical.noise, ..by_name });
     }
-    if let Some(found) = concept_identity(&expected.meaning, &seen.meaning, context.lexicon) {
-        return Some(found);
-    }
     let weaker = Identity { tier: Tier::B, needs_support: true, ..by_name };
     if same_words_reordered(expected, seen, context.lexicon) {
         return Some(Identity { text: "I5 the same words in another order".to_owned(), ..weaker });
+    }
+    if let Some(found) = concept_identity(&expected.meaning, &seen.meaning, context.lexicon) {
+        return Some(found);
     }
     let by_values = Identity { needs_support: false, ..weaker };
     if linked(&links.overlaps) {
@@ -89,7 +89,7 @@ pub(super) fn identity(expected: &Name, seen: &Name, context: &MatchContext, lin
 
 /// The same concepts with equal qualifiers (I4), or by a word of the owner's (I1).
 fn concept_identity(expected: &Meaning, seen: &Meaning, lexicon: &Lexicon) -> Option<Identity> {
-    if expected.leftovers != seen.leftovers {
+    if expected.leftovers != seen.leftovers || is_turned_round(&expected.units, &seen.units) {
         return None;
     }
     for (at, one) in expected.readings.iter().enumerate() {
@@ -118,6 +118,11 @@ fn concept_identity(expected: &Meaning, seen: &Meaning, lexicon: &Lexicon) -> Op
         }
     }
     None
+}
+
+/// Whether the same units stand in another order, as in `rate usd eur`.
+fn is_turned_round(one: &[String], other: &[String]) -> bool {
+    one != other && one.len() == other.len() && one.iter().all(|unit| other.contains(unit))
 }
 
 /// Whether two readings say the same: concepts, qualifiers, negation, and an order that cannot turn the sense round.
