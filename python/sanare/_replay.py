@@ -79,7 +79,7 @@ def _ask(subject: Subject, code: CodeType, question: Callable[[Any], Any]) -> tu
         outcome = subject.outcome(answer)
         return str(outcome["state"]), outcome["answer"]
     state, detail = answer
-    return ("skipped" if state in ("no_isolation", "cannot_run") else "failed"), f"{state}: {detail}"
+    return ("skipped" if state in ("NoIsolation", "CannotRun") else "failed"), f"{state}: {detail}"
 
 
 def _contract(subject: Subject, code: CodeType, contract: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ mod place;
 mod quote;
 mod rule;
 mod scan;
+mod sql;
 mod table;
 mod url;
 mod view;

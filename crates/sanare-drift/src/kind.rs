@@ -1,5 +1,7 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod bug_environment;
+mod bug_unbound;
 mod blank_rows;
 mod column_merged;
 mod column_split;
@@ -12,12 +14,14 @@ mod flag;
 mod footer;
 mod header_renamed;
 mod header_row;
+mod library;
 mod not_data;
 mod null_word;
 pub(crate) mod number_format;
 mod object;
 mod object_envelope;
 mod object_keyed;
+mod object_lines;
 mod object_moved;
 mod object_number;
 mod object_optional;
@@ -29,6 +33,7 @@ mod object_time;
 mod rows;
 mod sheet;
 pub(crate) mod units;
+mod object_xml;
 
 use std::cell::OnceCell;
 
@@ -88,7 +93,11 @@ pub const ALL: &[Kind] = &[
     Kind { name: "date_format", answer: date_format::answer },
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
+    Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "object_xml", answer: object_xml::answer },
+    Kind { name: "bug_unbound", answer: bug_unbound::answer },
+    Kind { name: "bug_environment", answer: bug_environment::answer },
 ];
 
 /// Makes the answers of kinds.

@@ -8,6 +8,7 @@ use super::rule::border;
 use super::scan::Scanner;
 use super::worth::{self, Place, is_secret};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// How deep data is followed; what is deeper is replaced.
 const DEEPEST: usize = 200;
@@ -22,7 +23,7 @@ struct Known {
 
 /// Redacted data.
 pub(super) fn redact(scanner: Scanner<'_>, value: &Value) -> Value {
-    let mut walk = Walk { scanner, secrets: Vec::new() };
+    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::new() };
     let mut out = walk.value(value, None, 0);
     walk.again(&mut out);
     out
@@ -63,6 +64,19 @@ fn remember(text: &str, findings: &[Finding<'_>], secrets: &mut Vec<(String, Str
 struct Walk<'r> {
     scanner: Scanner<'r>,
     secrets: Vec<(String, String)>,
+    keys: HashMap<String, Key>,
+}
+
+/// What a key says, looked up once.
+#[derive(Clone, Copy)]
+struct Key {
+    name: Option<Name>,
+    /// Its value is a name.
+    names: bool,
+    /// Its value is what the name beside it stands for.
+    values: bool,
+    /// Nothing in it must go.
+    clean: bool,
 }
 
 impl Walk<'_> {
@@ -157,8 +171,9 @@ impl Walk<'_> {
         let mut named = Vec::new();
         for (index, pair) in items.windows(2).enumerate() {
             let (Value::String(name), Value::String(value)) = (&pair[0], &pair[1]) else { continue };
-            let flag = name.starts_with('-') && !name.contains(['=', ' ']) && !value.starts_with('-');
-            if !(flag || items.len() == 2) || name.len() > 80 || name.contains(' ') && !flag {
+            let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
+            let flag = name.starts_with('-') && !value.starts_with('-');
+            if !(flag || items.len() == 2) || name.len() > 80 || !plain {
                 continue;
             }
             let Some(found) = lexicon().name(name) else { continue };
@@ -204,11 +219,12 @@ impl Walk<'_> {
     }
 
     fn map(&mut self, map: &Map<String, Value>, known: Option<Known>, depth: usize) -> Map<String, Value> {
-        let beside = name_beside(map);
+        let keys: Vec<Key> = map.keys().map(|key| self.key(key)).collect();
+        let beside = name_beside(map, &keys);
         let columns = columns_beside(map);
         let mut out = Map::with_capacity(map.len());
-        for (key, value) in map {
-            let child = self.child(key, value, known, beside);
+        for ((key, value), info) in map.iter().zip(&keys) {
+            let child = child(*info, key, known, beside);
             let value = match (&columns, value) {
                 (Some(columns), Value::Array(rows)) if is_rows_key(key) => Value::Array(
                     rows.iter()
@@ -220,11 +236,31 @@ impl Walk<'_> {
                 ),
                 _ => self.value(value, child, depth + 1),
             };
-            let value = self.labelled(key, value);
+            let value = if self.scanner.personal { self.labelled(key, value) } else { value };
+            if info.clean {
+                out.insert(key.clone(), value);
+                continue;
+            }
             let key = text_of(self.scanner, key, &mut self.secrets).unwrap_or_else(|| key.clone());
             out.insert(free_key(&out, key), value);
         }
         out
+    }
+
+    fn key(&mut self, key: &str) -> Key {
+        if let Some(known) = self.keys.get(key) {
+            return *known;
+        }
+        let info = Key {
+            name: lexicon().name(key),
+            names: is_name_key(key),
+            values: is_value_key(key),
+            clean: text_of(self.scanner, key, &mut Vec::new()).is_none(),
+        };
+        if self.keys.len() < 4096 && key.len() < 200 {
+            self.keys.insert(key.to_owned(), info);
+        }
+        info
     }
 
     /// Personal data that only its key tells.
@@ -241,31 +277,22 @@ impl Walk<'_> {
         let from = key.len() + 2;
         let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes())
             .into_iter()
-            .filter(|hit| hit.0 >= from && (value.is_string() || hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address"))
-            .map(|(start, end, rule)| Finding { start: start - from, end: end - from, rule, shaped: false, repeats: false })
+            .filter(|hit| {
+                hit.0 >= from && (value.is_string() || hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address")
+            })
+            .map(|(start, end, rule)| Finding {
+                start: start - from,
+                end: end - from,
+                rule,
+                shaped: false,
+                repeats: false,
+            })
             .collect();
-        if findings.is_empty() || text.starts_with("<redacted:") { value } else { Value::String(replace(&text, &merge(&text, findings))) }
-    }
-
-    fn child(&self, key: &str, value: &Value, known: Option<Known>, beside: Option<Name>) -> Option<Known> {
-        if let Some(name) = lexicon().name(key) {
-            // `{"password": {...}}` below `{"secret": {...}}`: the nearer name counts.
-            return Some(Known { name, direct: true });
-        }
-        if let Some(name) = beside
-            && is_value_key(key)
-        {
-            return Some(Known { name, direct: true });
-        }
-        let known = known?;
-        let inner = if known.name.class >= Class::Authorization {
-            Name { class: Class::Named, ..known.name }
+        if findings.is_empty() || text.starts_with("<redacted:") {
+            value
         } else {
-            known.name
-        };
-        let number = !key.is_empty() && key.bytes().all(|c| c.is_ascii_digit());
-        let direct = known.direct && (number || is_value_key(key) || value.is_array());
-        Some(Known { name: inner, direct: direct && (number || is_value_key(key)) })
+            Value::String(replace(&text, &merge(&text, findings)))
+        }
     }
 
     /// Values that were found somewhere, wherever else they stand.
@@ -299,6 +326,27 @@ impl Walk<'_> {
         };
         each_text(out, &replace_in);
     }
+}
+
+/// What is known about the value of a key.
+fn child(info: Key, key: &str, known: Option<Known>, beside: Option<Name>) -> Option<Known> {
+    if let Some(name) = info.name {
+        // The nearer name counts.
+        return Some(Known { name, direct: true });
+    }
+    if let Some(name) = beside
+        && info.values
+    {
+        return Some(Known { name, direct: true });
+    }
+    let known = known?;
+    if known.name.class == Class::Hint && !(info.values || key.bytes().all(|c| c.is_ascii_digit())) {
+        return None;
+    }
+    let special = known.name.class >= Class::Authorization;
+    let name = if special { Name { class: Class::Named, ..known.name } } else { known.name };
+    let number = !key.is_empty() && key.bytes().all(|c| c.is_ascii_digit());
+    Some(Known { name, direct: known.direct && (number || info.values) })
 }
 
 fn each_text(value: &mut Value, change: &dyn Fn(&str) -> Option<String>) {
@@ -340,16 +388,19 @@ fn secret_number(name: Name, digits: &str) -> bool {
 }
 
 /// The secret's name in `{"name": NAME, "value": …}`.
-fn name_beside(map: &Map<String, Value>) -> Option<Name> {
-    if map.len() > 32 || !map.keys().any(|key| is_value_key(key)) {
+fn name_beside(map: &Map<String, Value>, keys: &[Key]) -> Option<Name> {
+    if map.len() > 32 || !keys.iter().any(|key| key.values) {
         return None;
     }
-    map.iter().filter(|(key, _)| is_name_key(key)).find_map(|(_, value)| lexicon().name(value.as_str()?))
+    map.values().zip(keys).filter(|(_, key)| key.names).find_map(|(value, _)| {
+        let text = value.as_str().or_else(|| value.as_array()?.last()?.as_str())?;
+        lexicon().name(text.rsplit('/').next()?)
+    })
 }
 
 /// The secret columns in `{"columns": [...], "data": [[...]]}`.
 fn columns_beside(map: &Map<String, Value>) -> Option<Vec<Option<Name>>> {
-    let (_, columns) = map.iter().find(|(key, value)| is_columns_key(key) && value.is_array())?;
+    let (_, columns) = map.iter().find(|(key, value)| value.is_array() && is_columns_key(key))?;
     let names = column_names(columns.as_array()?)?;
     (names.iter().any(Option::is_some) && map.keys().any(|key| is_rows_key(key))).then_some(names)
 }

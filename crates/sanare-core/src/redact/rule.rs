@@ -159,6 +159,8 @@ pub(super) enum Trigger {
     Placeholder,
     /// A character or code that hides: colour codes, NUL, zero-width characters.
     Odd,
+    /// A statement with values or parameters.
+    Sql,
     /// `@`, for addresses.
     At,
 }
@@ -196,6 +198,9 @@ impl Rules {
         call("://", Trigger::Url);
         call(":\\/\\/", Trigger::Url);
         call("private key", Trigger::Pem);
+        for word in ["insert into", "replace into", "parameters:", "params", "update "] {
+            call(word, Trigger::Sql);
+        }
         call("<redacted:", Trigger::Placeholder);
         for odd in [
             "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}", "\u{ad}",

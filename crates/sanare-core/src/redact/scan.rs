@@ -2,18 +2,19 @@
 
 use super::assign;
 use super::encoded;
-use super::name::{Class, Name, lexicon};
+use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
 use super::place::{Finding, placeholder_end};
-use super::quote::line_end;
+use super::quote::whole_name;
 use super::rule::{Rules, Trigger, border};
+use super::sql;
 use super::table;
 use super::url;
 use super::view;
 use super::worth;
-use aho_corasick::Input;
-use aho_corasick::automaton::{Automaton, OverlappingState};
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
 use regex::bytes::Regex;
 use std::collections::HashMap;
 
@@ -93,14 +94,19 @@ struct Pass<'r, 't, 'f> {
     /// Bytes that rules may still look at; text made to be slow runs out of it.
     fuel: usize,
     pem_done: usize,
+    sql: bool,
+    urls_done: usize,
     values_done: usize,
     odd: Vec<usize>,
     headers: Vec<assign::Spot>,
     names: HashMap<Box<[u8]>, Option<Name>>,
+    memo: assign::Memo,
 }
 
 impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn new(scanner: Scanner<'r>, text: &'t [u8], depth: u8, found: &'f mut Vec<Finding<'r>>) -> Self {
+        let memo = assign::Memo::default();
+        memo.fuel.set(text.len() * 4 + (1 << 16));
         Self {
             scanner,
             text,
@@ -112,10 +118,13 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             rules_done: HashMap::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
+            sql: false,
+            urls_done: 0,
             values_done: 0,
             odd: Vec::new(),
             headers: Vec::new(),
             names: HashMap::new(),
+            memo,
         }
     }
 
@@ -130,33 +139,47 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             self.add(0, self.text.len(), "unreadable", true, false);
             return;
         };
-        let input = Input::new(self.text);
-        let mut state = OverlappingState::start();
-        while search.try_find_overlapping(&input, &mut state).is_ok() {
-            let Some(hit) = state.get_match() else { break };
-            let (start, end) = (hit.start(), hit.end());
-            for trigger in &rules.triggers[hit.pattern().as_usize()] {
-                match trigger {
-                    Trigger::Placeholder => {
-                        if let Some(end) = placeholder_end(self.text, start) {
-                            self.marked = end;
-                            self.marks.push((start, end));
-                        }
+        let Ok(mut state) = search.start_state(Anchored::No) else { return };
+        for (at, byte) in self.text.iter().enumerate() {
+            state = search.next_state(Anchored::No, state, *byte);
+            if search.is_special(state) && search.is_match(state) {
+                for index in 0..search.match_len(state) {
+                    let keyword = search.match_pattern(state, index);
+                    self.hit(keyword.as_usize(), at + 1 - search.pattern_len(keyword), at + 1);
+                }
+            }
+        }
+    }
+
+    fn hit(&mut self, keyword: usize, start: usize, end: usize) {
+        let rules = self.scanner.rules;
+        for trigger in &rules.triggers[keyword] {
+            match trigger {
+                Trigger::Placeholder => {
+                    if let Some(end) = placeholder_end(self.text, start) {
+                        self.marked = end;
+                        self.marks.push((start, end));
                     }
-                    _ if start < self.marked => {}
-                    Trigger::Name => self.name(start, end),
-                    Trigger::Rule(index) => self.rule(*index, start, end),
-                    Trigger::Url => {
-                        if let Some((start, end, rule)) = url::find(self.text, end) {
-                            self.add(start, end, rule, false, true);
-                        }
+                }
+                _ if start < self.marked => {}
+                Trigger::Name => self.name(start, end),
+                Trigger::Rule(index) => self.rule(*index, start, end),
+                Trigger::Url => {
+                    if end < self.urls_done {
+                        return;
                     }
-                    Trigger::Pem => self.pem(start),
-                    Trigger::Odd => self.odd.push(start),
-                    Trigger::At => {
-                        if let Some((start, end)) = personal::email(self.text, start) {
-                            self.add(start, end, "email", false, false);
-                        }
+                    let (seen, secret) = url::find(self.text, end);
+                    self.urls_done = seen;
+                    if let Some((start, end, rule)) = secret {
+                        self.add(start, end, rule, false, true);
+                    }
+                }
+                Trigger::Pem => self.pem(start),
+                Trigger::Sql => self.sql = true,
+                Trigger::Odd => self.odd.push(start),
+                Trigger::At => {
+                    if let Some((start, end)) = personal::email(self.text, start) {
+                        self.add(start, end, "email", false, false);
                     }
                 }
             }
@@ -239,6 +262,8 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     }
 
     fn name(&mut self, start: usize, end: usize) {
+        let start = start + usize::from(self.text[start] == b' ');
+        let end = end - usize::from(self.text[end - 1] == b' ');
         if start < self.names_done {
             return;
         }
@@ -253,15 +278,15 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
             class
         };
-        let spot = assign::spot(self.text, start, end, &mut name_of);
-        let Some(spot) = spot else { return };
-        self.names_done = spot.end;
+        let Some((from, to)) = whole_name(self.text, start, end, LONGEST) else { return };
+        self.names_done = to;
+        let Some(spot) = assign::spot(self.text, from, to, &mut name_of) else { return };
         if spot.start < self.values_done && spot.end <= self.values_done {
             return;
         }
-        let values = assign::values(self.text, spot);
+        let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
-            if self.headers.len() < 256 && spot.name.class <= Class::Strong {
+            if spot.name.class <= Class::Strong {
                 self.headers.push(spot);
             }
             return;
@@ -278,14 +303,20 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
         let mut done = 0;
-        for spot in &headers {
+        for (index, spot) in headers.iter().enumerate() {
+            if self.sql {
+                for (start, end) in sql::values(self.text, spot) {
+                    self.add(start, end, spot.name.rule, false, true);
+                }
+            }
             if spot.start < done {
                 continue;
             }
-            for (start, end, rule) in table::cells(self.text, spot, &headers) {
+            let (cells, end) = table::cells(self.text, spot, &headers[index..]);
+            for (start, end, rule) in cells {
                 self.add(start, end, rule, false, true);
             }
-            done = line_end(self.text, spot.end);
+            done = end;
         }
     }
 
@@ -411,6 +442,19 @@ fn gap(text: &[u8], at: usize) -> usize {
     }
 }
 
+/// A value as it stands in an address.
+fn percent(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() * 2);
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte);
+        } else {
+            out.extend(format!("%{byte:02X}").bytes());
+        }
+    }
+    out
+}
+
 /// Values that were found by a name or shape, wherever else they stand.
 fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     let mut values: Vec<(&[u8], &'r str)> = Vec::new();
@@ -427,6 +471,12 @@ fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     if values.is_empty() {
         return;
     }
+    let encoded: Vec<(Vec<u8>, &'r str)> = values
+        .iter()
+        .filter(|(value, _)| value.iter().any(|c| !c.is_ascii_alphanumeric()))
+        .map(|(value, rule)| (percent(value), *rule))
+        .collect();
+    values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
     let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
     let more: Vec<Finding<'r>> = search
         .find_iter(text)

@@ -18,7 +18,8 @@ pub(super) enum Place {
 
 /// Whether a value that stands at the place of a secret is one.
 pub(super) fn is_secret(class: Class, value: &[u8], place: Place) -> bool {
-    let value = value.trim_ascii();
+    // The beginning of a long value tells enough.
+    let value = value[..value.len().min(512)].trim_ascii();
     if value.is_empty() || stands_for_another(value) {
         return false;
     }
@@ -64,7 +65,7 @@ pub(super) fn is_prose(value: &[u8]) -> bool {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         known += usize::from(lexicon().prose(&word));
     }
-    words >= 2 && known >= 1
+    words >= 2 && known * 4 >= words
 }
 
 /// Markers, templates and masks: they stand for a value, or say that it was taken out.
@@ -313,12 +314,15 @@ fn reads_like_words(part: &[u8]) -> bool {
         run = if matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') { 0 } else { run + 1 };
         longest = longest.max(run);
     }
-    (vowels + other) * 5 >= letters.len() && longest <= 5 && humps(&letters) * 3 <= letters.len().max(6)
+    (vowels + other) * 5 >= letters.len()
+        && longest <= 5
+        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 } <= letters.len().max(8)
 }
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.
 fn humps(letters: &[u8]) -> usize {
-    let after_lower = letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
+    let after_lower =
+        letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
     let after_upper = letters
         .windows(3)
         .filter(|three| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase())
@@ -333,7 +337,11 @@ pub(super) fn credential_in_prose(value: &[u8]) -> bool {
     }
     let digits = value.iter().any(u8::is_ascii_digit);
     let letters = value.iter().any(u8::is_ascii_alphabetic);
-    digits && letters && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
+    let foreign = value.iter().any(|c| *c >= 0x80);
+    digits && letters && foreign && !value.contains(&b' ')
+        || digits
+            && letters
+            && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
 }
 
 fn ends_like_password(value: &[u8]) -> bool {

@@ -146,15 +146,29 @@ impl<'a> View<'a> {
         if let Some(first) = troubles.into_iter().next() {
             return Some(first);
         }
+        let breaks = |how: &Usage| {
+            matches!(
+                how,
+                Usage::Convert(_)
+                    | Usage::Arithmetic
+                    | Usage::Order
+                    | Usage::Concat
+                    | Usage::Method(_)
+                    | Usage::Length
+                    | Usage::Format
+                    | Usage::Key
+            )
+        };
+        let fails = matches!(
+            class,
+            "TypeError" | "ValueError" | "AttributeError" | "InvalidOperation" | "OverflowError" | "OSError"
+        );
         let used = self.reading.uses.iter().find(|used| {
-            !used.converted
+            fails
+                && !used.converted
                 && self.on_line(used.range)
-                && !matches!(used.how, Usage::Stored | Usage::NoneTest | Usage::TypeTest | Usage::Truth)
+                && breaks(&used.how)
                 && !self.at(&used.place).is_empty()
-                && matches!(
-                    class,
-                    "TypeError" | "ValueError" | "AttributeError" | "InvalidOperation" | "OverflowError" | "OSError"
-                )
         });
         used.map(|used| Trouble::Leaf(used.place.clone()))
     }

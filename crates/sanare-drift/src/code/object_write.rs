@@ -32,6 +32,16 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// A replacement that is made already.
+    pub fn edit(&mut self, edit: Edit) {
+        self.edits.push(edit);
+    }
+
+    /// Lines at the top of the target as they are, quotes included.
+    pub fn verbatim(&mut self, lines: Vec<String>) {
+        self.top.extend(lines);
+    }
+
     /// The text of a range.
     pub fn text(&self, range: TextRange) -> &'a str {
         self.subject.source.slice(range)

@@ -70,7 +70,7 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
 
 /// Whether the code calculates with the value.
 fn wants_number(view: &View, place: &Place) -> bool {
-    view.reading.uses_of(place).any(|used| match &used.how {
+    view.reading.uses_of(place).filter(|used| view.on_line(used.range)).any(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => true,
         Usage::Convert(name) => matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.timedelta"),
         _ => false,

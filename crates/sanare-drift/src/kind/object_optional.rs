@@ -16,7 +16,6 @@ use crate::code::object_write::{Draft, bare};
 use crate::problem::{Answer, FieldReport, Refusal, Tier};
 
 use super::object::layer;
-use super::object_moved::lacking;
 use super::object_renamed::record_keys;
 
 pub(crate) fn answer(view: &View) -> Option<Answer> {

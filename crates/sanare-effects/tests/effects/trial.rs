@@ -42,8 +42,8 @@ fn check(attempt: impl FnOnce() -> i64, expected: &str, denied: &[&str]) {
         let text = if answer >= 0 { "done".to_owned() } else { errno() };
         text.into_bytes()
     });
-    let text = match trial.end {
-        TrialEnd::Reported(text) => String::from_utf8(text).unwrap(),
+    let text = match &trial.end {
+        TrialEnd::Reported(text) => String::from_utf8(text.clone()).unwrap(),
         other => format!("{other:?}"),
     };
     assert_eq!((text.as_str(), trial.denied.as_slice()), (expected, denied));
@@ -433,6 +433,7 @@ fn a_fork_hook_that_hangs_gives_no_sign_of_life() {
 }
 
 #[test]
+#[allow(clippy::zombie_processes, reason = "leaving a process behind is the point")]
 fn without_a_part_nothing_runs() {
     let folder = PrivateFolder::create().unwrap();
     let mut allowance = ShutIn::new(folder.path().to_owned());
