@@ -172,6 +172,13 @@ impl<'a> Tables<'a> {
             }
             None => text,
         };
+        let mut dropped: Vec<&str> = input.dropped.clone().unwrap_or_default();
+        dropped.extend(reader.keyword("comment").and_then(|comment| self.code.constant_text(comment)));
+        let text = if dropped.is_empty() {
+            text
+        } else {
+            text.split_inclusive('\n').filter(|line| !dropped.iter().any(|start| line.starts_with(start))).collect()
+        };
         view.ends_whole = text.ends_with(['\n', '\r']);
         view.declared_delimiter = self.declared_delimiter(reader)?;
         let dialect = |delimiter| Dialect { delimiter, quote: self.quote(reader), skip_blanks: false };
