@@ -3,14 +3,21 @@
 mod bug_environment;
 mod bug_unbound;
 mod blank_rows;
+mod column_merged;
+mod column_split;
+mod columns_moved;
+mod date_format;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod flag;
 mod footer;
 mod header_renamed;
 mod library;
 mod header_row;
 mod not_data;
+mod null_word;
+pub(crate) mod number_format;
 mod object;
 mod object_envelope;
 mod object_keyed;
@@ -24,6 +31,9 @@ mod object_scalar;
 mod object_single;
 mod object_time;
 mod object_xml;
+mod rows;
+mod sheet;
+pub(crate) mod units;
 
 use std::cell::OnceCell;
 
@@ -71,10 +81,18 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "sheet_renamed", answer: sheet::answer },
     Kind { name: "header_row", answer: header_row::answer },
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
+    Kind { name: "column_split", answer: column_split::answer },
+    Kind { name: "column_merged", answer: column_merged::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "columns_moved", answer: columns_moved::answer },
+    Kind { name: "number_format", answer: number_format::answer },
+    Kind { name: "date_format", answer: date_format::answer },
+    Kind { name: "flag", answer: flag::answer },
+    Kind { name: "null_word", answer: null_word::answer },
     Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },

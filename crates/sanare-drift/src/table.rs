@@ -1,9 +1,11 @@
 //! What an argument holds, read the way the code reads it: bytes, text, dialect, header row, columns.
 
+pub mod audit;
 pub mod book;
 pub mod delimited;
 pub mod encoding;
 pub mod mapping;
+pub mod numbers;
 pub mod wanted;
 
 use sanare_core::value::Value;

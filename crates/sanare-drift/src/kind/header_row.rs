@@ -55,7 +55,7 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
 }
 
 /// Names that tell the header: those that the code expects, and what they are called now if that differs.
-fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
+pub fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
     let mappings = tables.map(at, view)?;
     let expected = tables.expected(at, view);
     let mut old: Vec<String> = expected.iter().filter(|field| field.needed).map(|field| field.name.clone()).collect();
@@ -74,7 +74,7 @@ fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<Strin
 }
 
 /// The condition that a row of cells is the header.
-fn condition(writer: &Writer, sets: &[Vec<String>], cells: &str) -> (String, String) {
+pub fn condition(writer: &Writer, sets: &[Vec<String>], cells: &str) -> (String, String) {
     let set = |names: &Vec<String>| {
         format!("{{{}}}", names.iter().map(|name| writer.quote(name)).collect::<Vec<_>>().join(", "))
     };
