@@ -13,8 +13,8 @@ mod encoding;
 mod flag;
 mod footer;
 mod header_renamed;
-mod header_row;
 mod library;
+mod header_row;
 mod not_data;
 mod null_word;
 pub(crate) mod number_format;
@@ -30,10 +30,10 @@ mod object_renamed;
 mod object_scalar;
 mod object_single;
 mod object_time;
+mod object_xml;
 mod rows;
 mod sheet;
 pub(crate) mod units;
-mod object_xml;
 
 use std::cell::OnceCell;
 
