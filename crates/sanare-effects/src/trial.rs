@@ -12,6 +12,8 @@ mod offspring;
 #[cfg(target_os = "linux")]
 mod parent;
 #[cfg(target_os = "linux")]
+mod shared_memory;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use folder::PrivateFolder;

@@ -296,6 +296,31 @@ fn descriptors_of_the_parent() {
     assert!(std::io::Read::read(&mut &theirs, &mut [0; 8]).is_err(), "the child wrote to a socket of the parent");
 }
 
+/// What several processes share is read, never written: the parent's locks stay as they are.
+#[test]
+#[expect(unsafe_code, reason = "the standard library shares no memory between processes")]
+fn shared_memory() {
+    if !isolated() {
+        return;
+    }
+    // SAFETY: a fresh mapping of a page, used as one number, never unmapped.
+    let shared = unsafe {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        let page = libc::mmap(std::ptr::null_mut(), 4096, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        &*page.cast::<std::sync::atomic::AtomicU32>()
+    };
+    let order = std::sync::atomic::Ordering::SeqCst;
+    shared.store(7, order);
+    assert_eq!(run(|| shared.load(order).to_string().into_bytes()).end, TrialEnd::Reported(b"7".to_vec()));
+    let trial = run(|| {
+        shared.store(8, order);
+        Vec::new()
+    });
+    assert_eq!(trial.end, TrialEnd::Crashed { signal: libc::SIGSEGV });
+    shared.fetch_add(1, order);
+    assert_eq!(shared.load(order), 8);
+}
+
 /// How the trial must end, within the deadline.
 fn check_end(work: impl FnOnce() -> Vec<u8>, expected: TrialEnd) {
     if !isolated() {
