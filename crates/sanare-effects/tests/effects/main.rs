@@ -7,5 +7,6 @@ mod crash;
 mod folder;
 mod once;
 mod project;
+mod task;
 #[cfg(target_os = "linux")]
 mod trial;
