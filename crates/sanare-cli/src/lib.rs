@@ -1,1 +1,102 @@
-//! (room is being furnished)
+//! The `sanare` command: arguments in, text and exit codes out.
+//!
+//! What does not live here: any decision. Data goes to standard output, the rest to standard error. Exit codes: 0 done,
+//! 1 negative answer, 2 usage or settings, 3 refused, 4 not found, 5 store.
+
+mod command;
+mod output;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::output::{Exit, Printed};
+
+/// Heals running Python programs, and shows what it did.
+#[derive(Debug, Parser)]
+#[command(
+    name = "sanare",
+    version,
+    about = "Heals running Python programs: finds the cause, proves the smallest repair, writes all of it down",
+    after_help = "Start with `sanare demo`. After a failure: `sanare incidents`, then `sanare show ID`."
+)]
+struct Arguments {
+    /// Print JSON instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+    /// The project's folder; its store is `.sanare/store.db` there.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    project: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Heal three small jobs in a temporary folder, offline, and show each step.
+    Demo,
+    /// List incidents, newest first.
+    Incidents(command::incidents::Arguments),
+    /// Show one incident: evidence, refusal report, attempts, gates, diff.
+    Show(command::show::Arguments),
+    /// Print the patch of an incident.
+    Diff(command::diff::Arguments),
+    /// Take an applied repair back.
+    Revert(command::revert::Arguments),
+    /// Look after the ledger.
+    #[command(subcommand)]
+    Ledger(command::ledger::Command),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(command::config::Command),
+    /// Say what works on this machine and what is missing.
+    Doctor,
+    /// Redact text: standard input to standard output.
+    Redact(command::redact::Arguments),
+    /// Judge a new version of one function without running it.
+    Vet(command::vet::Arguments),
+    /// Heal a loader in a case folder: `loader.py`, `old.*`, `new.*`, `task.toml`.
+    HealCase(command::heal_case::Arguments),
+    /// Stop all acting in this project at once.
+    Stop,
+    /// Allow acting in this project again.
+    Start,
+}
+
+/// Runs the command line; the first argument is the program's name. `python` is the interpreter that hosts the wheel, if
+/// one does. Returns the exit code.
+pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
+    let parsed = match Arguments::try_parse_from(arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            // clap's own printing: help and version to standard output, errors to standard error.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    let context = command::Context { json: parsed.json, project: parsed.project, python };
+    let done = match parsed.command {
+        Command::Demo => command::demo::run(&context),
+        Command::Incidents(arguments) => command::incidents::run(&context, &arguments),
+        Command::Show(arguments) => command::show::run(&context, &arguments),
+        Command::Diff(arguments) => command::diff::run(&context, &arguments),
+        Command::Revert(arguments) => command::revert::run(&context, &arguments),
+        Command::Ledger(command) => command::ledger::run(&context, &command),
+        Command::Config(command) => command::config::run(&context, &command),
+        Command::Doctor => command::doctor::run(&context),
+        Command::Redact(arguments) => command::redact::run(&arguments),
+        Command::Vet(arguments) => command::vet::run(&context, &arguments),
+        Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),
+        Command::Stop => command::stop::set(&context),
+        Command::Start => command::stop::lift(&context),
+    };
+    finish(done)
+}
+
+fn finish(done: Result<Printed, Exit>) -> i32 {
+    match done {
+        Ok(printed) => output::print(&printed),
+        Err(exit) => output::complain(&exit),
+    }
+}

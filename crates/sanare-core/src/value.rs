@@ -3,6 +3,8 @@
 //! A [`Value`] is raw: it may hold a secret. It stays in the memory of the failing process, is what the drift engine
 //! compares, and never enters the ledger; only [`crate::redact`] makes text of it that may leave.
 
+pub mod json;
+
 /// One value as it was seen, bounded by whoever captured it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

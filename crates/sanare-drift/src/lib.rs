@@ -5,3 +5,18 @@
 pub mod problem;
 pub mod profile;
 pub mod shape;
+
+pub mod date;
+pub mod lexicon;
+pub mod matching;
+pub mod names;
+pub mod number;
+pub mod values;
+
+pub mod code;
+pub mod engine;
+pub mod kind;
+pub mod library;
+pub mod object_shape;
+pub mod table;
+pub mod twin;

@@ -1,8 +1,9 @@
 //! What the engine is given and what it answers. Values in, values out: no file, clock, network or chance.
 
-use serde::{Deserialize, Serialize};
+pub use sanare_core::evidence::{Argument, Failure, FileView, Frame};
 use sanare_core::outcome::Reason;
-use sanare_core::value::Value;
+pub use sanare_core::proposal::Tier;
+use serde::{Deserialize, Serialize};
 
 /// A failure to repair: the code, what it was called with, how it failed, what worked before.
 #[derive(Clone, Debug, Default)]
@@ -21,56 +22,6 @@ pub struct Problem {
     pub remembered: Vec<crate::shape::CallShape>,
     /// What the interpreter that runs the code has.
     pub runtime: Runtime,
-}
-
-/// The exception and where it passed.
-#[derive(Clone, Debug, Default)]
-pub struct Failure {
-    /// Dotted class, such as `KeyError` or `json.decoder.JSONDecodeError`.
-    pub class: String,
-    /// Dotted names of its bases, nearest first, itself not included.
-    pub bases: Vec<String>,
-    /// The message.
-    pub message: String,
-    /// `args` of the exception, as values.
-    pub args: Vec<Value>,
-    /// The innermost cause or context, if there is one.
-    pub cause: Option<Box<Failure>>,
-    /// Project frames, outermost first; the target's own frame is the first of its name.
-    pub frames: Vec<Frame>,
-}
-
-/// One project frame at the moment of the raise.
-#[derive(Clone, Debug, Default)]
-pub struct Frame {
-    /// Qualified name of the function (`<lambda>`, `<genexpr>` and the like as Python names them).
-    pub function: String,
-    /// Line in [`Problem::source`], from 1; 0 when it lies in another file.
-    pub line: usize,
-    /// Local variables, bounded.
-    pub locals: Vec<(String, Value)>,
-}
-
-/// One argument of the failing call.
-#[derive(Clone, Debug)]
-pub struct Argument {
-    /// Parameter name.
-    pub name: String,
-    /// What was passed.
-    pub value: Value,
-    /// If it names a regular file: what is in it.
-    pub file: Option<FileView>,
-}
-
-/// The bytes of a file that an argument names.
-#[derive(Clone, Debug)]
-pub struct FileView {
-    /// The first bytes, at most 64 MiB.
-    pub bytes: Vec<u8>,
-    /// Whether that is all of it.
-    pub complete: bool,
-    /// Name without folders.
-    pub name: String,
 }
 
 /// Facts about the interpreter: plain data, collected by the caller.
@@ -108,19 +59,6 @@ pub struct Layer {
     pub summary: String,
     /// Evidence for it, one line each.
     pub evidence: Vec<String>,
-}
-
-/// How far a repair may go by itself (C57).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Tier {
-    /// Certain by construction.
-    A,
-    /// By meaning: lexicon, token order, overlap.
-    B,
-    /// A proposal for a person, never automatic.
-    C,
-    /// Refused.
-    D,
 }
 
 /// `expected` is now called `seen`.

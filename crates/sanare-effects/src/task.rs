@@ -57,6 +57,8 @@ pub struct Done {
     pub errors: Vec<u8>,
     /// From start to end.
     pub took: Duration,
+    /// Time on processors.
+    pub cpu: Duration,
 }
 
 /// Why a program could not be started. That is no verdict on anything.
@@ -123,7 +125,7 @@ pub fn run(task: &Task) -> Result<Done, CannotStart> {
         Some(status) if libc::WIFSIGNALED(status) => TaskEnd::Killed(libc::WTERMSIG(status)),
         Some(status) => TaskEnd::Exited(libc::WEXITSTATUS(status)),
     };
-    Ok(Done { end, output: output.kept, errors: errors.kept, took: began.elapsed() })
+    Ok(Done { end, output: output.kept, errors: errors.kept, took: began.elapsed(), cpu: death.cpu })
 }
 
 fn cannot_start(task: &Task, source: std::io::Error) -> CannotStart {

@@ -1,1 +1,146 @@
-//! (room is being furnished)
+//! The Python door: module `sanare._sanare`, a handful of functions over plain dictionaries.
+//!
+//! What does not live here: decisions, files, SQL. Python objects are read bounded and without running the owner's code,
+//! the face does the work without the interpreter's lock, and its answer goes back as plain data.
+
+mod back;
+mod convert;
+mod failure;
+mod fork;
+mod memory;
+mod request;
+mod subject;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use sanare::operations::remember::Remember;
+use sanare::report::Report;
+
+use crate::convert::{Limits, Reader};
+use crate::failure::text;
+use crate::fork::{Allowance, Child};
+use crate::subject::PySubject;
+
+/// Heals one failing call; the answer is the report.
+#[pyfunction]
+fn heal<'py>(py: Python<'py>, request: &Bound<'py, PyDict>, subject: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let request = request::heal_request(request);
+    let mut subject = PySubject::new(subject, allowance(&request.project_root, &request.options));
+    let (report, interrupted) = quietly(py, move || {
+        let report = match memory::store_of(&request.project_root) {
+            Ok(store) => sanare::operations::heal::heal(store.as_ref(), request, &mut subject),
+            Err(fault) => without_store(&request.function, &fault.to_string()),
+        };
+        (report, subject.interrupted.take())
+    })?;
+    if let Some(error) = interrupted {
+        return Err(error);
+    }
+    let json = serde_json::to_value(&report).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    back::json_to_python(py, &json)
+}
+
+/// What the settings allow a trial. Broken settings refuse the whole heal, so that the defaults do no harm here.
+fn allowance(root: &Path, options: &[(String, serde_json::Value)]) -> Allowance {
+    let Ok(settings) = sanare::wire::settings::settings(root, options) else { return Allowance::default() };
+    Allowance {
+        time: Duration::from_millis(settings.number("heal.gates.trial_time")),
+        memory: settings.number("heal.gates.trial_memory"),
+        accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+    }
+}
+
+/// One question in a child: the bytes that it answers, or how it ended and in which words.
+#[pyfunction]
+#[pyo3(signature = (prepared, readable, limits=None))]
+fn in_child<'py>(
+    py: Python<'py>,
+    prepared: &Bound<'py, PyAny>,
+    readable: Vec<String>,
+    limits: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut allowance = Allowance::default();
+    if let Some(seconds) = limits.and_then(|limits| failure::integer(limits, "milliseconds")) {
+        allowance.time = Duration::from_millis(u64::try_from(seconds).unwrap_or(0));
+    }
+    match fork::run(py, prepared, &readable, allowance) {
+        Child::Sent(bytes, _) => PyBytes::new(py, &bytes).into_bound_py_any(py),
+        Child::Ended(state, detail) => (format!("{state:?}"), detail).into_bound_py_any(py),
+        Child::Interrupted(error) => Err(error),
+    }
+}
+
+/// Without a store there is nothing to lease and nothing to undo from: the call is left alone (C3).
+fn without_store(function: &str, why: &str) -> Report {
+    Report {
+        status: "closed".to_owned(),
+        outcome: "escalated".to_owned(),
+        reason: "internal".to_owned(),
+        summary: format!("the store cannot be used: {why}"),
+        function: function.to_owned(),
+        ..Report::default()
+    }
+}
+
+/// Keeps the shape of a good call.
+#[pyfunction]
+fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
+    let root = PathBuf::from(text(call, "project_root"));
+    let remembered = Remember {
+        path: text(call, "path"),
+        function: text(call, "function"),
+        source: text(call, "source"),
+        arguments: request::arguments(call, Limits::LOOK, request::FILE_LOOK),
+        result: request::result(call, Limits::LOOK),
+    };
+    quietly(py, move || {
+        let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
+        sanare::operations::remember::remember(store.as_ref(), &remembered).map_err(|fault| fault.to_string())
+    })?
+    .map_err(PyRuntimeError::new_err)
+}
+
+/// A value as bounded plain data, for what a trial's child sends.
+#[pyfunction]
+fn plain<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    back::to_python(py, &Reader::new(Limits::LOCALS).read(value))
+}
+
+/// A text without its secrets.
+#[pyfunction]
+fn redact_text(py: Python<'_>, text: &str) -> PyResult<String> {
+    quietly(py, || sanare::operations::redact::text(text))
+}
+
+/// The command line; gives its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>, python: PathBuf) -> PyResult<i32> {
+    let arguments = std::iter::once(OsString::from("sanare")).chain(arguments).collect();
+    quietly(py, move || sanare_cli::run(arguments, Some(python)))
+}
+
+/// Runs without the interpreter's lock. A panic of ours becomes an ordinary exception, which the caller logs: as it is
+/// it would pass every `except Exception` of the owner's program.
+fn quietly<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| PyRuntimeError::new_err("sanare panicked"))
+}
+
+/// The Rust half of Sanare.
+#[pymodule(gil_used = false)]
+fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(heal, module)?)?;
+    module.add_function(wrap_pyfunction!(remember, module)?)?;
+    module.add_function(wrap_pyfunction!(in_child, module)?)?;
+    module.add_function(wrap_pyfunction!(plain, module)?)?;
+    module.add_function(wrap_pyfunction!(redact_text, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    Ok(())
+}

@@ -61,7 +61,8 @@ mod tests {
     fn edits_apply_in_order_and_overlap_is_refused() {
         let edits = [Edit { start: 4, end: 5, text: "Z".into() }, Edit { start: 0, end: 1, text: "A".into() }];
         assert_eq!(apply("abcdef", &edits).as_deref(), Some("AbcdZf"));
-        let overlapping = [Edit { start: 0, end: 3, text: String::new() }, Edit { start: 2, end: 4, text: String::new() }];
+        let overlapping =
+            [Edit { start: 0, end: 3, text: String::new() }, Edit { start: 2, end: 4, text: String::new() }];
         assert_eq!(apply("abcdef", &overlapping), None);
     }
 }

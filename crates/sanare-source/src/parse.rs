@@ -29,10 +29,9 @@ impl Source {
     pub fn parse(text: &str) -> Result<Self, Broken> {
         match parse_module(text) {
             Ok(parsed) => Ok(Self { text: text.to_owned(), parsed }),
-            Err(error) => Err(Broken {
-                message: error.error.to_string(),
-                line: line_of(text, error.location.start().to_usize()),
-            }),
+            Err(error) => {
+                Err(Broken { message: error.error.to_string(), line: line_of(text, error.location.start().to_usize()) })
+            }
         }
     }
 

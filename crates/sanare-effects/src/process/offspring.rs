@@ -31,6 +31,7 @@ impl Offspring {
         Self { pid, collected: false }
     }
 
+    #[cfg(target_os = "linux")]
     pub(crate) fn pid(&self) -> libc::pid_t {
         self.pid
     }

@@ -7,6 +7,8 @@ mod crash;
 mod folder;
 mod once;
 mod project;
+#[cfg(target_os = "linux")]
+mod refused;
 mod task;
 #[cfg(target_os = "linux")]
 mod trial;

@@ -1,0 +1,85 @@
+//! The commands, one file each.
+
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod doctor;
+pub(crate) mod heal_case;
+pub(crate) mod incidents;
+pub(crate) mod ledger;
+pub(crate) mod redact;
+pub(crate) mod revert;
+pub(crate) mod show;
+pub(crate) mod stop;
+pub(crate) mod vet;
+
+use std::path::{Path, PathBuf};
+
+use sanare::core::port::Store;
+use sanare::operations::show::Show;
+
+use crate::output::Exit;
+
+/// What every command may need.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) json: bool,
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) python: Option<PathBuf>,
+}
+
+impl Context {
+    /// The project's folder: the one given, else the nearest above the working folder, else the working folder.
+    pub(crate) fn project_root(&self) -> Result<PathBuf, Exit> {
+        if let Some(project) = &self.project {
+            return match project.is_dir() {
+                true => Ok(project.clone()),
+                false => Err(Exit::usage(format!("no folder `{}`", project.display()))),
+            };
+        }
+        let here = std::env::current_dir().map_err(|error| Exit::usage(format!("no working folder: {error}")))?;
+        Ok(sanare::wire::home::project_of(&here))
+    }
+
+    /// The project's store, which must exist.
+    pub(crate) fn store(&self) -> Result<Box<dyn Store>, Exit> {
+        let root = self.project_root()?;
+        let path = sanare::wire::home::store_path(&root);
+        if !path.exists() {
+            return Err(Exit::not_found(format!("no store in `{}`: nothing was recorded here", root.display()))
+                .hint("give the project with --project, or run `sanare demo` first"));
+        }
+        sanare::wire::home::open_existing(&path).map_err(Exit::store)
+    }
+
+    /// The Python interpreter that has the wheel.
+    pub(crate) fn python(&self) -> PathBuf {
+        let named = || std::env::var_os("SANARE_PYTHON").map(PathBuf::from);
+        self.python.clone().or_else(named).unwrap_or_else(|| PathBuf::from("python3"))
+    }
+
+    /// Runs a module of the wheel with these arguments and takes over its streams and exit code.
+    pub(crate) fn run_python(&self, module: &str, arguments: &[&Path]) -> Result<i32, Exit> {
+        let python = self.python();
+        let status = std::process::Command::new(&python).arg("-m").arg(module).args(arguments).status();
+        match status {
+            Ok(status) => Ok(status.code().unwrap_or(1)),
+            Err(error) => Err(Exit::usage(format!("cannot start `{}`: {error}", python.display()))
+                .hint("name a Python that has the sanare wheel in SANARE_PYTHON")),
+        }
+    }
+}
+
+/// A `Show` error as an exit.
+pub(crate) fn shown(error: Show) -> Exit {
+    match error {
+        Show::Unknown(_) => Exit::not_found(error),
+        Show::Ambiguous { .. } => Exit::usage(error).hint("give more of the id"),
+        Show::Store(_) => Exit::store(error),
+    }
+}
+
+/// JSON text, indented.
+pub(crate) fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

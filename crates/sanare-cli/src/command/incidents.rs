@@ -1,0 +1,31 @@
+//! `sanare incidents`.
+
+use sanare::operations::incidents::incidents;
+
+use crate::command::{Context, pretty};
+use crate::output::{Exit, Printed};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only this status or outcome: open, waiting, applied, closed, healed, rolled_back, escalated, refused.
+    #[arg(long)]
+    status: Option<String>,
+    /// How many at most.
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
+    let store = context.store()?;
+    let found = incidents(store.as_ref(), arguments.status.as_deref(), arguments.limit).map_err(Exit::store)?;
+    if context.json {
+        return Ok(Printed::text(pretty(&found)));
+    }
+    let lines: Vec<String> = found
+        .iter()
+        .map(|report| {
+            format!("{}  {:<28} {}  {}:{}", report.id, report.headline(), report.function, report.path, report.line)
+        })
+        .collect();
+    Ok(Printed::text(lines.join("\n")))
+}

@@ -1,0 +1,15 @@
+//! Ports: what the engine asks of the world, as small traits. Each has a real adapter in another room and a scripted twin
+//! in [`scripted`].
+
+pub mod clock;
+pub mod proposer;
+pub mod scripted;
+pub mod store;
+pub mod subject;
+pub mod target;
+
+pub use clock::Clock;
+pub use proposer::{Ask, Proposer};
+pub use store::{Store, StoreFault};
+pub use subject::{Ran, RanState, Subject, SubjectFault};
+pub use target::{Target, TargetFault};

@@ -1,0 +1,151 @@
+//! Memory: ledger, receipts, shapes, leases.
+
+use crate::id::Id;
+use crate::ledger::{ChainBreak, Entry, Record};
+use crate::receipt::{Receipt, ReceiptState};
+
+/// What the store met.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFault {
+    /// The file is not a store, or is damaged. Nothing in it was changed.
+    #[error("the store is damaged: {0}")]
+    Corrupt(String),
+    /// It was written by a newer version.
+    #[error("the store has format {found}, newer than {known}")]
+    Newer {
+        /// What stands in the file.
+        found: u32,
+        /// The newest format that this version knows.
+        known: u32,
+    },
+    /// It cannot be opened or written here.
+    #[error("the store cannot be used: {0}")]
+    Unusable(String),
+    /// Another process held it for too long.
+    #[error("the store is in use by another process")]
+    Busy,
+    /// The disk is full.
+    #[error("the disk is full")]
+    DiskFull,
+}
+
+/// A lease on a key: one holder at a time, told apart by a growing number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// What is leased.
+    pub key: String,
+    /// Grows with every taking; a write with an older number is refused.
+    pub fence: u64,
+    /// Milliseconds since 1970.
+    pub until: u64,
+}
+
+/// How a failure's fingerprint rests (C118).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rest {
+    /// Until when, in milliseconds since 1970; 0 for not at all.
+    pub until: u64,
+    /// How many times in a row it ended without healing.
+    pub times: u32,
+    /// How often it was seen.
+    pub occurrences: u64,
+}
+
+/// One store, behind SQLite or in memory. Every call is one transaction.
+pub trait Store: Send + Sync {
+    /// Chains an entry to the ledger; durable when it returns.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn append(&self, entry: &Entry) -> Result<Record, StoreFault>;
+
+    /// Chains an entry and keeps a receipt in one transaction, durable against a power cut.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn append_with_receipt(&self, entry: &Entry, receipt: &Receipt) -> Result<Record, StoreFault>;
+
+    /// Chains an entry and sets the state of an incident's receipt in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault>;
+
+    /// All records of one incident, in order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn records(&self, incident: &Id) -> Result<Vec<Record>, StoreFault>;
+
+    /// Ids of incidents, newest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn incidents(&self, limit: usize) -> Result<Vec<Id>, StoreFault>;
+
+    /// Ids of incidents whose last step is neither `closed` nor `waiting` nor a standing `applied`, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn unfinished(&self) -> Result<Vec<Id>, StoreFault>;
+
+    /// Looks at the whole chain; the number of records, or its first break.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault>;
+
+    /// The receipt of an incident.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault>;
+
+    /// Receipts in this state, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault>;
+
+    /// Keeps the shape of a good call of a function (JSON text); at most eight distinct ones a function, oldest dropped.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault>;
+
+    /// Shapes of a function, newest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault>;
+
+    /// Forgets the shapes of one function, or of all.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault>;
+
+    /// Takes a lease if it is free, expired, or already `holder`'s; `None` while another holds it.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault>;
+
+    /// Gives a lease back if it is still this one.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn give_back(&self, lease: &Lease) -> Result<(), StoreFault>;
+
+    /// How a fingerprint rests.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn rest(&self, fingerprint: &str) -> Result<Rest, StoreFault>;
+
+    /// Sets how a fingerprint rests.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault>;
+}

@@ -1,0 +1,66 @@
+//! A candidate for a repair, and what came of asking for one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::TwinCall;
+use crate::incident::ProposerName;
+use crate::outcome::Reason;
+
+/// How far a repair may go by itself (C57).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Tier {
+    /// Certain by construction.
+    A,
+    /// By meaning: lexicon, token order, overlap.
+    B,
+    /// A proposal for a person, never automatic.
+    C,
+    /// Refused.
+    D,
+}
+
+/// A proposed new text of the one function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// Who proposed it.
+    pub proposer: ProposerName,
+    /// The function's whole text, decorators included, `\n` line ends.
+    pub function: String,
+    /// The tier of its weakest part; a model's is [`Tier::C`] at best.
+    pub tier: Tier,
+    /// What changed in the data or in the code, one line a layer.
+    pub summary: Vec<String>,
+    /// The evidence for it, one line each.
+    pub evidence: Vec<String>,
+    /// Accepted mappings, `expected` to `seen`.
+    pub mappings: Vec<(String, String)>,
+    /// Synthetic calls of the old shape on which old and new body must agree.
+    pub twins: Vec<TwinCall>,
+    /// Names that the old body reads and the new one must go on reading.
+    pub expected_names: Vec<String>,
+}
+
+/// Why a proposer has no candidate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Declined {
+    /// The reason code.
+    pub reason: Reason,
+    /// One sentence: what was looked for, what was found.
+    pub summary: String,
+    /// The whole report (C59): for each needed field the ranked candidates and what spoke for and against them.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub report: serde_json::Value,
+}
+
+/// A candidate that did not get through, told to the next attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// Who proposed it.
+    pub proposer: ProposerName,
+    /// The candidate's function text.
+    pub function: String,
+    /// `gate/check` or `rerun`.
+    pub check: String,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,493 @@
+//! One pass over a text: keywords call rules and names, runs and escapes are decoded and searched again.
+
+use super::assign;
+use super::encoded;
+use super::name::{Class, LONGEST, Name, lexicon};
+use super::pem;
+use super::personal;
+use super::place::{Finding, placeholder_end};
+use super::quote::whole_name;
+use super::rule::{Rules, Trigger, border};
+use super::sql;
+use super::table;
+use super::url;
+use super::view;
+use super::worth;
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
+use regex::bytes::Regex;
+use std::collections::HashMap;
+
+/// How deep escapes and encodings are followed.
+const DEEPEST: u8 = 4;
+
+/// The rules and switches of a scan.
+#[derive(Clone, Copy)]
+pub(super) struct Scanner<'r> {
+    pub rules: &'r Rules,
+    pub personal: bool,
+    /// Rules of the user.
+    pub extra: &'r [(String, Regex)],
+}
+
+impl<'r> Scanner<'r> {
+    /// Everything that must go from a text, in no order and with overlap.
+    pub fn find(self, text: &str) -> Vec<Finding<'r>> {
+        let mut found = Vec::new();
+        self.level(text.as_bytes(), 0, &mut found);
+        if !found.is_empty() {
+            repeats(text.as_bytes(), &mut found);
+        }
+        found
+    }
+
+    fn level(self, text: &[u8], depth: u8, found: &mut Vec<Finding<'r>>) {
+        let before = found.len();
+        let mut pass = Pass::new(self, text, depth, found);
+        pass.keywords();
+        pass.tables();
+        pass.runs();
+        if self.personal {
+            pass.personal();
+        }
+        pass.extra();
+        pass.views();
+        let marks = std::mem::take(&mut pass.marks);
+        if !marks.is_empty() {
+            spare(&marks, found, before);
+        }
+    }
+}
+
+/// Placeholders stay: what lies in one is no finding, what reaches into one begins or ends beside it.
+fn spare(marks: &[(usize, usize)], found: &mut Vec<Finding<'_>>, from: usize) {
+    for finding in &mut found[from..] {
+        let first = marks.partition_point(|mark| mark.1 <= finding.start);
+        if let Some(mark) = marks.get(first)
+            && mark.0 <= finding.start
+        {
+            finding.start = mark.1;
+        }
+        let last = marks.partition_point(|mark| mark.0 < finding.end);
+        if let Some(mark) = last.checked_sub(1).map(|i| marks[i])
+            && mark.1 >= finding.end
+        {
+            finding.end = mark.0;
+        }
+    }
+    let rest = found.split_off(from);
+    found.extend(rest.into_iter().filter(|finding| finding.start < finding.end));
+}
+
+struct Pass<'r, 't, 'f> {
+    scanner: Scanner<'r>,
+    text: &'t [u8],
+    depth: u8,
+    found: &'f mut Vec<Finding<'r>>,
+    /// Behind the last name that was read.
+    names_done: usize,
+    /// Behind the last placeholder.
+    marked: usize,
+    marks: Vec<(usize, usize)>,
+    /// For each rule the end of its last finding.
+    rules_done: HashMap<usize, usize>,
+    /// Bytes that rules may still look at; text made to be slow runs out of it.
+    fuel: usize,
+    pem_done: usize,
+    sql: bool,
+    urls_done: usize,
+    values_done: usize,
+    odd: Vec<usize>,
+    headers: Vec<assign::Spot>,
+    names: HashMap<Box<[u8]>, Option<Name>>,
+    memo: assign::Memo,
+}
+
+impl<'r, 't, 'f> Pass<'r, 't, 'f> {
+    fn new(scanner: Scanner<'r>, text: &'t [u8], depth: u8, found: &'f mut Vec<Finding<'r>>) -> Self {
+        let memo = assign::Memo::default();
+        memo.fuel.set(text.len() * 4 + (1 << 16));
+        Self {
+            scanner,
+            text,
+            depth,
+            found,
+            names_done: 0,
+            marked: 0,
+            marks: Vec::new(),
+            rules_done: HashMap::new(),
+            fuel: text.len() * 24 + (1 << 16),
+            pem_done: 0,
+            sql: false,
+            urls_done: 0,
+            values_done: 0,
+            odd: Vec::new(),
+            headers: Vec::new(),
+            names: HashMap::new(),
+            memo,
+        }
+    }
+
+    fn add(&mut self, start: usize, end: usize, rule: &'r str, shaped: bool, repeats: bool) {
+        self.found.push(Finding { start, end, rule, shaped, repeats });
+    }
+
+    fn keywords(&mut self) {
+        let rules = self.scanner.rules;
+        let Some(search) = &rules.search else {
+            // Without its keywords the redactor cannot read: everything goes.
+            self.add(0, self.text.len(), "unreadable", true, false);
+            return;
+        };
+        let Ok(mut state) = search.start_state(Anchored::No) else { return };
+        for (at, byte) in self.text.iter().enumerate() {
+            state = search.next_state(Anchored::No, state, *byte);
+            if search.is_special(state) && search.is_match(state) {
+                for index in 0..search.match_len(state) {
+                    let keyword = search.match_pattern(state, index);
+                    self.hit(keyword.as_usize(), at + 1 - search.pattern_len(keyword), at + 1);
+                }
+            }
+        }
+    }
+
+    fn hit(&mut self, keyword: usize, start: usize, end: usize) {
+        let rules = self.scanner.rules;
+        for trigger in &rules.triggers[keyword] {
+            match trigger {
+                Trigger::Placeholder => {
+                    if let Some(end) = placeholder_end(self.text, start) {
+                        self.marked = end;
+                        self.marks.push((start, end));
+                    }
+                }
+                _ if start < self.marked => {}
+                Trigger::Name => self.name(start, end),
+                Trigger::Rule(index) => self.rule(*index, start, end),
+                Trigger::Url => {
+                    if end < self.urls_done {
+                        return;
+                    }
+                    let (seen, secret) = url::find(self.text, end);
+                    self.urls_done = seen;
+                    if let Some((start, end, rule)) = secret {
+                        self.add(start, end, rule, false, true);
+                    }
+                }
+                Trigger::Pem => self.pem(start),
+                Trigger::Sql => self.sql = true,
+                Trigger::Odd => self.odd.push(start),
+                Trigger::At => {
+                    if let Some((start, end)) = personal::email(self.text, start) {
+                        self.add(start, end, "email", false, false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rule(&mut self, index: usize, start: usize, end: usize) {
+        let rule = &self.scanner.rules.list[index];
+        if self.rules_done.get(&index).is_some_and(|done| start < *done) || !rule.called(self.text, start, end) {
+            return;
+        }
+        let cost = 16 + rule.text.window.min(self.text.len() - start);
+        if self.fuel < cost {
+            // Made to be slow: the word goes unread.
+            let stop = start + self.text[start..].iter().take(4096).take_while(|c| !c.is_ascii_whitespace()).count();
+            self.add(start, stop, "unreadable", false, false);
+            self.rules_done.insert(index, stop);
+            return;
+        }
+        match rule.find(self.text, start, end) {
+            Some((from, to)) => {
+                self.rules_done.insert(index, to.max(end));
+                self.add(from, to, &rule.text.id, true, true);
+                self.fuel -= (to - from.min(start)).min(self.fuel);
+            }
+            None => {
+                self.fuel -= cost.min(self.fuel);
+                if rule.text.telling {
+                    self.broken(index, start, end);
+                }
+            }
+        }
+    }
+
+    /// A telling prefix whose token is cut short, wrapped, or written in pieces.
+    fn broken(&mut self, index: usize, start: usize, end: usize) {
+        let rule = &self.scanner.rules.list[index];
+        let text = self.text;
+        let token = end
+            + text[end..]
+                .iter()
+                .take(400)
+                .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'=' | b'+' | b'/' | b'.'))
+                .count();
+        let joined = Joined::new(text, start, rule.text.window.min(1024));
+        if joined.pieces > 1
+            && let Some((from, to)) = rule.find(&joined.bytes, 0, end - start)
+            && from == 0
+        {
+            for (start, end) in joined.origins(from, to) {
+                self.add(start, end, &rule.text.id, true, true);
+            }
+            return;
+        }
+        let rest = &text[token..];
+        let cut = rest.is_empty()
+            || rest.starts_with("…".as_bytes())
+            || text[end..token].ends_with(b"...")
+            || matches!(rest[0], b'"' | b'\'' | b'\n' | b' ' | b')' | b',');
+        let value = text[end..token].strip_suffix(b"...").unwrap_or(&text[end..token]);
+        let real = value.len() >= 4
+            && value.iter().any(u8::is_ascii_digit)
+            && value.iter().any(u8::is_ascii_alphabetic)
+            && !worth::stands_for_another(value);
+        if cut && real && worth::looks_random(value, if value.len() < 8 { 4 } else { 8 }) {
+            self.add(start, end + value.len(), &rule.text.id, true, false);
+        }
+    }
+
+    fn pem(&mut self, at: usize) {
+        if at < self.pem_done {
+            return;
+        }
+        if let Some((parts, end)) = pem::find(self.text, at) {
+            for (start, end) in parts {
+                self.add(start, end, "private-key", true, false);
+            }
+            self.pem_done = end;
+        }
+    }
+
+    fn name(&mut self, start: usize, end: usize) {
+        let start = start + usize::from(self.text[start] == b' ');
+        let end = end - usize::from(self.text[end - 1] == b' ');
+        if start < self.names_done {
+            return;
+        }
+        let names = &mut self.names;
+        let mut name_of = |name: &str| -> Option<Name> {
+            if let Some(known) = names.get(name.as_bytes()) {
+                return *known;
+            }
+            let class = lexicon().name(name);
+            if names.len() < 4096 {
+                names.insert(name.as_bytes().into(), class);
+            }
+            class
+        };
+        let Some((from, to)) = whole_name(self.text, start, end, LONGEST) else { return };
+        self.names_done = to;
+        let Some(spot) = assign::spot(self.text, from, to, &mut name_of) else { return };
+        if spot.start < self.values_done && spot.end <= self.values_done {
+            return;
+        }
+        let values = assign::values(self.text, spot, &self.memo);
+        if values.is_empty() {
+            if spot.name.class <= Class::Strong {
+                self.headers.push(spot);
+            }
+            return;
+        }
+        for (start, end) in values {
+            let value = &self.text[start..end];
+            let repeats = value.len() >= 8 && worth::kinds(value) >= 2 && worth::looks_random(value, 8)
+                || value.len() >= 10 && worth::kinds(value) >= 3;
+            self.add(start, end, spot.name.rule, false, repeats);
+            self.values_done = self.values_done.max(end);
+        }
+    }
+
+    fn tables(&mut self) {
+        let headers = std::mem::take(&mut self.headers);
+        let mut done = 0;
+        for (index, spot) in headers.iter().enumerate() {
+            if self.sql {
+                for (start, end) in sql::values(self.text, spot) {
+                    self.add(start, end, spot.name.rule, false, true);
+                }
+            }
+            if spot.start < done {
+                continue;
+            }
+            let (cells, end) = table::cells(self.text, spot, &headers[index..]);
+            for (start, end, rule) in cells {
+                self.add(start, end, rule, false, true);
+            }
+            done = end;
+        }
+    }
+
+    /// Base64 and hex: if there is a secret in what a run stands for, the run goes.
+    fn runs(&mut self) {
+        if self.depth >= DEEPEST {
+            return;
+        }
+        let mut at = 0;
+        while let Some((start, end)) = encoded::next_run(self.text, at) {
+            at = end;
+            let Some(bytes) = encoded::decode(&self.text[start..end]) else { continue };
+            let mut inner = Vec::new();
+            Scanner { personal: false, ..self.scanner }.level(&bytes, self.depth + 2, &mut inner);
+            if let Some(first) = inner.first() {
+                let padding = self.text[end..].iter().take(2).take_while(|c| **c == b'=').count();
+                self.add(start, end + padding, first.rule, true, true);
+            }
+        }
+    }
+
+    fn extra(&mut self) {
+        for (id, regex) in self.scanner.extra {
+            for captures in regex.captures_iter(self.text) {
+                let Some(hit) = captures.name("secret").or_else(|| captures.get(0)) else { continue };
+                if !worth::stands_for_another(hit.as_bytes()) {
+                    self.add(hit.start(), hit.end(), id, true, true);
+                }
+            }
+        }
+    }
+
+    fn personal(&mut self) {
+        for (start, end, rule) in personal::find(self.text) {
+            self.add(start, end, rule, false, false);
+        }
+    }
+
+    /// Escapes are decoded one level at a time, in the regions that have any.
+    fn views(&mut self) {
+        if self.depth >= DEEPEST {
+            return;
+        }
+        for region in view::regions(self.text, &self.odd) {
+            let Some(view) = view::decode(self.text, region) else { continue };
+            let mut inner = Vec::new();
+            self.scanner.level(&view.bytes, self.depth + 1, &mut inner);
+            for finding in inner {
+                let origin = view.origin(finding.start, finding.end);
+                self.found.push(Finding { start: origin.start, end: origin.end, ..finding });
+            }
+        }
+    }
+}
+
+/// The text from a place on with line breaks, quotes between pieces, and colour codes taken out.
+struct Joined {
+    bytes: Vec<u8>,
+    from: Vec<usize>,
+    pieces: usize,
+}
+
+impl Joined {
+    fn new(text: &[u8], start: usize, length: usize) -> Self {
+        let mut joined = Self { bytes: Vec::new(), from: Vec::new(), pieces: 1 };
+        let mut at = start;
+        let limit = text.len().min(start + length * 2);
+        while at < limit && joined.bytes.len() < length {
+            let byte = text[at];
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'=' | b'+' | b'/' | b'.' | b'~' | b'%') {
+                joined.bytes.push(byte);
+                joined.from.push(at);
+                at += 1;
+                continue;
+            }
+            let gap = gap(text, at);
+            if gap == 0 || joined.bytes.is_empty() {
+                break;
+            }
+            joined.pieces += 1;
+            at += gap;
+        }
+        joined
+    }
+
+    /// The ranges of the text that a range of the joined text came from.
+    fn origins(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for &at in self.from.get(from..to).unwrap_or_default() {
+            match ranges.last_mut() {
+                Some(last) if last.1 == at => last.1 += 1,
+                _ => ranges.push((at, at + 1)),
+            }
+        }
+        ranges
+    }
+}
+
+/// The length of what may stand between two pieces of a token: a line break, or the end and beginning of a literal.
+fn gap(text: &[u8], at: usize) -> usize {
+    let white = |mut at: usize| {
+        while at < text.len()
+            && (text[at].is_ascii_whitespace() || text[at..].starts_with(b"\\\n") || text[at..].starts_with(b"\\n"))
+        {
+            at += if text[at] == b'\\' { 2 } else { 1 };
+        }
+        at
+    };
+    match text[at] {
+        b'\n' | b'\r' => white(at) - at,
+        b'\\' if matches!(text.get(at + 1), Some(b'\n' | b'n' | b'r')) => white(at) - at,
+        mark @ (b'"' | b'\'') => {
+            let mut next = white(at + 1);
+            if matches!(text.get(next), Some(b'+' | b'.' | b',' | b'\\')) {
+                next = white(next + 1);
+            }
+            if matches!(text.get(next), Some(b'b' | b'f' | b'r' | b'u')) {
+                next += 1;
+            }
+            if text.get(next) == Some(&mark) { next + 1 - at } else { 0 }
+        }
+        _ => 0,
+    }
+}
+
+/// A value as it stands in an address.
+fn percent(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() * 2);
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte);
+        } else {
+            out.extend(format!("%{byte:02X}").bytes());
+        }
+    }
+    out
+}
+
+/// Values that were found by a name or shape, wherever else they stand.
+fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
+    let mut values: Vec<(&[u8], &'r str)> = Vec::new();
+    for finding in found.iter().filter(|finding| finding.repeats) {
+        let value = &text[finding.start..finding.end.min(text.len())];
+        if value.len() >= 8
+            && value.len() <= 4096
+            && values.len() < 512
+            && !values.iter().any(|(known, _)| *known == value)
+        {
+            values.push((value, finding.rule));
+        }
+    }
+    if values.is_empty() {
+        return;
+    }
+    let encoded: Vec<(Vec<u8>, &'r str)> = values
+        .iter()
+        .filter(|(value, _)| value.iter().any(|c| !c.is_ascii_alphanumeric()))
+        .map(|(value, rule)| (percent(value), *rule))
+        .collect();
+    values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
+    let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
+    let more: Vec<Finding<'r>> = search
+        .find_iter(text)
+        .filter(|hit| border(text, hit.start()) || hit.len() >= 12)
+        .map(|hit| Finding {
+            start: hit.start(),
+            end: hit.end(),
+            rule: values[hit.pattern().as_usize()].1,
+            shaped: false,
+            repeats: false,
+        })
+        .collect();
+    found.extend(more);
+}

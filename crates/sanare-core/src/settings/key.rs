@@ -1,0 +1,195 @@
+//! The keys: name, kind, limits, default. Each is read by the code, and the code reads no other.
+
+use serde_json::{Value as Json, json};
+use toml::Value as Toml;
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Some of these words, in order, each once.
+    Choices(&'static [&'static str]),
+    /// An integer from … to ….
+    Integer(u64, u64),
+    /// A text with a unit (`"90s"`, `"2m"`), kept in milliseconds; from … to ….
+    Duration(u64, u64),
+    /// A text with a unit (`"1MiB"`), kept in bytes; from … to ….
+    Size(u64, u64),
+    /// `true` or `false`.
+    Flag,
+    /// A text of at most so many characters.
+    Text(usize),
+    /// At most so many texts.
+    Texts(usize),
+}
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its path, such as `heal.mode`.
+    pub path: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// The default, as it would stand in a file.
+    pub default: &'static str,
+    /// What it is for, in one line.
+    pub about: &'static str,
+}
+
+const SECOND: u64 = 1_000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+const MIB: u64 = 1 << 20;
+
+const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    Key { path, kind, default, about }
+}
+
+/// Every key, in the order of the reference page.
+pub const KEYS: &[Key] = &[
+    key("format", Kind::Integer(1, 1), "1", "schema of the file"),
+    key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
+    key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
+    key("heal.mode", Kind::Choice(&["auto", "ask", "dry_run", "observe", "off"]), "\"auto\"", "what may be done with a failure"),
+    key("heal.remember", Kind::Choice(&["off", "shape"]), "\"shape\"", "what is kept of calls that worked"),
+    key("heal.rerun", Kind::Choice(&["safe", "always", "never"]), "\"safe\"", "when the owner's call may run a second time"),
+    key("heal.write", Kind::Choice(&["file", "memory"]), "\"file\"", "where a repair is put"),
+    key("heal.attempts", Kind::Integer(1, 10), "3", "candidates tried for one incident"),
+    key("heal.deadline", Kind::Duration(100, HOUR), "\"120s\"", "from the raise to the end"),
+    key("heal.wait", Kind::Duration(0, HOUR), "\"30s\"", "how long others wait for a heal of the same failure"),
+    key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
+    key("heal.gates.allow_imports", Kind::Texts(100), "[]", "modules that a candidate may import beside the standard ones"),
+    key("heal.gates.allow_abilities", Kind::Texts(100), "[]", "abilities that a candidate may have beside the old body's"),
+    key("heal.gates.max_changed_lines", Kind::Integer(5, 2_000), "120", "lines that a candidate may change"),
+    key("heal.gates.trial_time", Kind::Duration(SECOND, 10 * MINUTE), "\"20s\"", "how long a trial may take"),
+    key("heal.gates.trial_memory", Kind::Size(64 * MIB, 64 << 30), "\"1GiB\"", "memory of a trial above the program's own"),
+    key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
+    key("heal.breaker.cooldown", Kind::Duration(SECOND, DAY), "\"10m\"", "rest of a failure that was not healed; doubles"),
+    key("heal.breaker.cooldown_max", Kind::Duration(SECOND, 30 * DAY), "\"24h\"", "longest rest"),
+    key("heal.breaker.repairs_per_function_per_day", Kind::Integer(1, 100), "3", "accepted repairs of one function"),
+    key("heal.breaker.heals_per_hour", Kind::Integer(1, 1_000), "20", "accepted repairs in a project"),
+];
+
+impl Key {
+    /// Its environment variable.
+    pub fn variable(&self) -> String {
+        format!("SANARE_{}", self.path.to_ascii_uppercase().replace('.', "_"))
+    }
+
+    /// The default as TOML.
+    pub fn default_toml(&self) -> Toml {
+        format!("x = {}", self.default)
+            .parse::<toml::Table>()
+            .ok()
+            .and_then(|mut table| table.remove("x"))
+            .unwrap_or(Toml::Boolean(false))
+    }
+
+    /// The default as it is kept.
+    pub fn default_value(&self) -> Json {
+        self.kind.accept(&self.default_toml()).unwrap_or(Json::Null)
+    }
+}
+
+impl Kind {
+    /// Takes a TOML value as it is kept, or says what it should have been.
+    ///
+    /// # Errors
+    /// What is wrong and what would be right.
+    pub fn accept(&self, value: &Toml) -> Result<Json, (String, String)> {
+        match (self, value) {
+            (Self::Choice(words), Toml::String(word)) if words.contains(&word.as_str()) => Ok(json!(word)),
+            (Self::Choices(words), Toml::Array(items)) => choices(words, items),
+            (Self::Integer(low, high), Toml::Integer(number)) => {
+                within(u64::try_from(*number).ok(), *low, *high).map_err(|()| (format!("{number} is out of range"), self.wants()))
+            }
+            (Self::Duration(low, high), Toml::String(text)) => {
+                self.measured(text, &[("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)], *low, *high)
+            }
+            (Self::Size(low, high), Toml::String(text)) => {
+                self.measured(text, &[("KiB", 1 << 10), ("MiB", MIB), ("GiB", 1 << 30)], *low, *high)
+            }
+            (Self::Flag, Toml::Boolean(flag)) => Ok(json!(flag)),
+            (Self::Text(limit), Toml::String(text)) if text.chars().count() <= *limit => Ok(json!(text)),
+            (Self::Texts(limit), Toml::Array(items)) if items.len() <= *limit && items.iter().all(Toml::is_str) => {
+                Ok(Json::Array(items.iter().filter_map(Toml::as_str).map(|text| json!(text)).collect()))
+            }
+            (_, other) => Err((format!("a {} is not allowed here", type_word(other)), self.wants())),
+        }
+    }
+
+    fn measured(&self, text: &str, units: &[(&str, u64)], low: u64, high: u64) -> Result<Json, (String, String)> {
+        let wrong = || (format!("`{}` is not allowed here", text.chars().take(40).collect::<String>()), self.wants());
+        let digits = text.len() - text.trim_start_matches(|symbol: char| symbol.is_ascii_digit()).len();
+        let (number, unit) = text.split_at(digits);
+        let factor = units.iter().find(|(name, _)| *name == unit.trim()).map(|(_, factor)| *factor);
+        let factor = if text == "0" { Some(1) } else { factor };
+        let amount = number.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+        within(amount, low, high).map_err(|()| wrong())
+    }
+
+    /// What would be right, in words.
+    pub fn wants(&self) -> String {
+        match self {
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
+            Self::Integer(low, high) => format!("an integer from {low} to {high}"),
+            Self::Duration(low, high) => format!("a text such as \"90s\" or \"2m\", from {low} ms to {} s", high / SECOND),
+            Self::Size(low, high) => format!("a text such as \"64MiB\", from {} MiB to {} MiB", low / MIB, high / MIB),
+            Self::Flag => "true or false".to_owned(),
+            Self::Text(limit) => format!("a text of at most {limit} characters"),
+            Self::Texts(limit) => format!("a list of at most {limit} texts"),
+        }
+    }
+
+    /// Values at both limits, and one step outside; `None` where there are none.
+    pub fn probes(&self) -> Option<(Vec<Toml>, Vec<Toml>)> {
+        let integer = |number: u64| Toml::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+        match self {
+            Self::Integer(low, high) => {
+                Some((vec![integer(*low), integer(*high)], vec![integer(low.wrapping_sub(1)), integer(high + 1)]))
+            }
+            Self::Duration(low, high) => {
+                let text = |millis: u64| Toml::String(format!("{millis}ms"));
+                let mut outside = vec![text(high + 1), Toml::Integer(5), Toml::String("5 parsecs".into())];
+                outside.extend(low.checked_sub(1).map(text));
+                Some((vec![text(*low), text(*high)], outside))
+            }
+            Self::Choice(words) => {
+                let inside = words.iter().map(|word| Toml::String((*word).to_owned())).collect();
+                Some((inside, vec![Toml::String("False".into()), Toml::Boolean(true)]))
+            }
+            Self::Flag => Some((vec![Toml::Boolean(true)], vec![Toml::String("true".into()), Toml::Integer(1)])),
+            _ => None,
+        }
+    }
+}
+
+fn choices(words: &[&str], items: &[Toml]) -> Result<Json, (String, String)> {
+    let mut kept = Vec::new();
+    for item in items {
+        match item.as_str() {
+            Some(word) if words.contains(&word) && !kept.contains(&json!(word)) => kept.push(json!(word)),
+            _ => return Err(("an item is not allowed here".to_owned(), Kind::wants(&Kind::Choice(&[])) + &words.join(", "))),
+        }
+    }
+    Ok(Json::Array(kept))
+}
+
+fn within(amount: Option<u64>, low: u64, high: u64) -> Result<Json, ()> {
+    amount.filter(|amount| (low..=high).contains(amount)).map(|amount| json!(amount)).ok_or(())
+}
+
+fn type_word(value: &Toml) -> &'static str {
+    match value {
+        Toml::String(_) => "text of this kind",
+        Toml::Integer(_) => "integer",
+        Toml::Float(_) => "float",
+        Toml::Boolean(_) => "truth value",
+        Toml::Datetime(_) => "date",
+        Toml::Array(_) => "list of this kind",
+        Toml::Table(_) => "table",
+    }
+}

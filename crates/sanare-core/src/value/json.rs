@@ -1,0 +1,91 @@
+//! Values as bounded JSON, for the record: what is shown is cut, what was cut says so.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::Value;
+
+/// How much of a value is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Characters of one text.
+    pub characters: usize,
+    /// Items of one list or mapping.
+    pub items: usize,
+    /// Levels of nesting.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { characters: 3_000, items: 64, depth: 8 }
+    }
+}
+
+/// The value as JSON within the limits.
+pub fn to_json(value: &Value, limits: Limits) -> Json {
+    if limits.depth == 0 {
+        return json!(format!("<{} not followed>", value.type_name()));
+    }
+    let inner = Limits { depth: limits.depth - 1, ..limits };
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(flag) => json!(flag),
+        Value::Int(number) => json!(number),
+        Value::Float(number) if number.is_finite() => json!(number),
+        Value::Float(number) => json!(format!("<float {number}>")),
+        Value::Text(text) => json!(cut(text, limits.characters)),
+        Value::Bytes(bytes) => json!(format!("<{} bytes: {}>", bytes.len(), cut(&String::from_utf8_lossy(bytes), 200))),
+        Value::List(items) => {
+            let mut kept: Vec<Json> = items.iter().take(limits.items).map(|item| to_json(item, inner)).collect();
+            if items.len() > limits.items {
+                kept.push(json!(format!("<{} more items>", items.len() - limits.items)));
+            }
+            Json::Array(kept)
+        }
+        Value::Map(entries) => {
+            let mut kept: Map<String, Json> =
+                entries.iter().take(limits.items).map(|(key, value)| (key.clone(), to_json(value, inner))).collect();
+            if entries.len() > limits.items {
+                kept.insert("<more>".to_owned(), json!(format!("<{} more entries>", entries.len() - limits.items)));
+            }
+            Json::Object(kept)
+        }
+        Value::Table(table) => {
+            let columns: Vec<Json> = table
+                .columns
+                .iter()
+                .take(200)
+                .map(|column| {
+                    json!({ "name": column.name, "dtype": column.dtype,
+                    "cells": column.cells.iter().take(3).map(|cell| to_json(cell, inner)).collect::<Vec<_>>() })
+                })
+                .collect();
+            json!({ "rows": table.rows, "columns": columns })
+        }
+        Value::Opaque(name) => json!(format!("<{name}>")),
+        Value::Cut(count) => json!(format!("<{count} more>")),
+    }
+}
+
+/// The first characters of a text, and how many there are in all if it was cut.
+pub fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((at, _)) => {
+            format!("{}… <{} characters>", text.get(..at).unwrap_or_default(), text.chars().count())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, to_json};
+    use crate::value::Value;
+
+    #[test]
+    fn what_is_cut_says_so() {
+        let limits = Limits { characters: 3, items: 2, depth: 3 };
+        let value = Value::List(vec![Value::Text("abcdef".into()), Value::Int(1), Value::Int(2)]);
+        assert_eq!(to_json(&value, limits).to_string(), r#"["abc… <6 characters>",1,"<1 more items>"]"#);
+    }
+}

@@ -1,0 +1,130 @@
+//! The names that are looked for, and the row that holds them.
+
+use crate::code::table_reads::{Key, Reads};
+use crate::lexicon::Lexicon;
+use crate::matching::{Expected, MatchContext, Seen, match_fields};
+use crate::names;
+use crate::profile::Profile;
+use crate::shape::TableShape;
+
+/// At most this many rows are searched for the header.
+pub const ROWS_LOOKED_AT: usize = 50;
+
+/// Names that a header is known by.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names that the code reads.
+    pub needed: Vec<String>,
+    /// All names remembered.
+    pub remembered: Vec<String>,
+    /// Aliases of earlier layers, for each expected name.
+    pub aliases: Vec<(String, String)>,
+}
+
+/// A row that qualifies as the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its place.
+    pub at: usize,
+    /// Whether another row has at least half as many of the names.
+    pub rivals: bool,
+}
+
+impl Wanted {
+    /// The names that a reader's rows should have.
+    pub fn of(reads: &Reads, reader: usize, remembered: Option<&TableShape>) -> Self {
+        let remembered: Vec<String> =
+            remembered.map(|table| table.columns.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
+        let mut needed: Vec<String> = Vec::new();
+        for read in reads.all.iter().filter(|read| read.reader == reader) {
+            let name = match &read.key {
+                Key::Name(name) => Some(name.clone()),
+                Key::At(place) => usize::try_from(*place).ok().and_then(|place| remembered.get(place).cloned()),
+            };
+            needed.extend(name.filter(|name| !needed.contains(name)));
+        }
+        Self { needed, remembered, aliases: reads.aliases.clone() }
+    }
+
+    /// Letters beyond ASCII in the names.
+    pub fn letters(&self) -> String {
+        self.needed.iter().flat_map(|name| name.chars()).filter(|letter| !letter.is_ascii()).collect()
+    }
+
+    /// The row that holds the names: at least 60 % of those that the code reads or of those remembered.
+    pub fn header(&self, rows: &[Vec<String>]) -> Option<Row> {
+        self.by_name(rows).or_else(|| self.by_meaning(rows))
+    }
+
+    fn by_name(&self, rows: &[Vec<String>]) -> Option<Row> {
+        let scores: Vec<(usize, usize)> =
+            rows.iter().map(|row| (self.count(&self.needed, row), self.count(&self.remembered, row))).collect();
+        let enough = |hits: usize, of: usize| hits > 0 && hits * 10 >= of * 6;
+        let at = (0..rows.len()).max_by_key(|at| {
+            (
+                scores[*at].0 * 100 / self.needed.len().max(1) + scores[*at].1 * 100 / self.remembered.len().max(1),
+                usize::MAX - at,
+            )
+        })?;
+        let (needed, remembered) = scores[at];
+        if !enough(needed, self.needed.len()) && !enough(remembered, self.remembered.len()) {
+            return None;
+        }
+        let rivals = scores.iter().enumerate().any(|(other, score)| {
+            other != at
+                && rows[other] != rows[at]
+                && ((needed > 0 && score.0 * 2 >= needed && score.0 > 0 && self.needed.len() > 1)
+                    || (score.1 * 2 >= remembered && score.1 > 1))
+        });
+        Some(Row { at, rivals })
+    }
+
+    fn count(&self, names: &[String], row: &[String]) -> usize {
+        names.iter().filter(|name| row.iter().any(|cell| self.is(name, cell))).count()
+    }
+
+    fn is(&self, name: &str, cell: &str) -> bool {
+        cell == name
+            || names::same(name, cell)
+            || self.aliases.iter().any(|(expected, seen)| expected == name && seen == cell)
+    }
+
+    /// The only row for which every name that the code reads can be mapped.
+    fn by_meaning(&self, rows: &[Vec<String>]) -> Option<Row> {
+        if self.needed.is_empty() {
+            return None;
+        }
+        let widest = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let mut fitting = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let filled = row.iter().filter(|cell| !cell.trim().is_empty()).count();
+            if filled < self.needed.len().max(2) || row.len() * 2 < widest {
+                continue;
+            }
+            if self.maps(row) {
+                fitting.push(at);
+            }
+        }
+        match fitting.as_slice() {
+            [at] => Some(Row { at: *at, rivals: false }),
+            _ => None,
+        }
+    }
+
+    fn maps(&self, row: &[String]) -> bool {
+        let expected: Vec<Expected> = self
+            .needed
+            .iter()
+            .map(|name| Expected { name: name.clone(), needed: true, ..Expected::default() })
+            .collect();
+        let seen: Vec<Seen> = row
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| !cell.trim().is_empty())
+            .map(|(position, cell)| Seen { name: cell.clone(), profile: Profile::default(), position })
+            .collect();
+        let context =
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record: false };
+        match_fields(&expected, &seen, &context).is_ok()
+    }
+}

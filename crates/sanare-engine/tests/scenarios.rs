@@ -1,0 +1,157 @@
+//! The scenarios in `scenarios/*.md`: a script in TOML, the transcript it must lead to. And properties over random scripts.
+//!
+//! `SANARE_UPDATE=1 cargo test -p sanare-engine` writes the transcripts anew; read the diff.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+
+mod play;
+
+use std::path::{Path, PathBuf};
+
+use play::{Script, Scripted, play};
+use proptest::prelude::*;
+use sanare_core::outcome::Outcome;
+use sanare_core::step::Step;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+    let start = text.find(&format!("```{kind}\n")).unwrap_or_else(|| panic!("no {kind} block")) + kind.len() + 4;
+    let end = text[start..].find("```").expect("the block ends") + start;
+    &text[start..end]
+}
+
+#[test]
+fn every_scenario_gives_its_transcript() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "md") {
+            continue;
+        }
+        count += 1;
+        let text = std::fs::read_to_string(&path).unwrap();
+        let script: Script = toml::from_str(block(&text, "toml")).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        let expected = block(&text, "text").trim().to_owned();
+        let got = play(&script).transcript;
+        if got != expected {
+            if std::env::var_os("SANARE_UPDATE").is_some() {
+                std::fs::write(&path, text.replace(block(&text, "text"), &format!("{got}\n"))).unwrap();
+            }
+            wrong.push(format!("{}:\nexpected\n{expected}\n\ngot\n{got}\n", path.display()));
+        }
+    }
+    assert!(count >= 20, "only {count} scenarios");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn candidate() -> impl Strategy<Value = Scripted> {
+    let text = prop_oneof![
+        Just("def f(): good"),
+        Just("def f(): good other value"),
+        Just("def f(): good new-only"),
+        Just("def f(): loops"),
+        Just("def f(): socket"),
+        Just("def f(): still bad"),
+        Just("def f(): good uncompilable"),
+        Just("def f(): good unswappable"),
+        Just("def f(): good unencodable"),
+        Just("def f(): os.system good"),
+    ];
+    let tier = prop_oneof![Just("A"), Just("B"), Just("C")];
+    let proposer = prop_oneof![Just(""), Just("model")];
+    let declines = prop_oneof![4 => Just(""), 1 => Just("ambiguous")];
+    (text, tier, proposer, declines, any::<bool>(), any::<bool>()).prop_map(
+        |(function, tier, proposer, declines, no_twin, example)| Scripted {
+            function: function.to_owned(),
+            tier: tier.to_owned(),
+            proposer: proposer.to_owned(),
+            no_twin,
+            declines: declines.to_owned(),
+            example,
+        },
+    )
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    let mode = prop_oneof![4 => Just("auto"), 1 => Just("ask"), 1 => Just("dry_run"), 1 => Just("observe")];
+    let rerun = prop_oneof![3 => Just("safe"), 1 => Just("always"), 1 => Just("never")];
+    let write = prop_oneof![3 => Just("file"), 1 => Just("memory")];
+    let fault = prop_oneof![4 => Just(None), 1 => Just(Some("changed")), 1 => Just(Some("disk_full"))];
+    let candidates = prop::collection::vec(candidate(), 0..5);
+    let reruns = prop::collection::vec(Just("KeyError".to_owned()), 0..4);
+    let breaks = (prop::option::weighted(0.2, 0_usize..30), prop::option::weighted(0.15, 0_usize..14));
+    let odd = (any::<bool>(), prop::bool::weighted(0.1), prop::bool::weighted(0.1), prop::bool::weighted(0.1));
+    (mode, rerun, write, fault, candidates, reruns, breaks, odd).prop_map(
+        |(
+            mode,
+            rerun,
+            write,
+            fault,
+            candidates,
+            reruns,
+            (break_at, store_fails_at),
+            (bad_rerun, stop, changed, blind),
+        )| {
+            let mut rules = toml::Table::new();
+            for (key, value) in [("mode", mode), ("rerun", rerun), ("write", write)] {
+                rules.insert(key.to_owned(), value.into());
+            }
+            Script {
+                rules,
+                candidates,
+                reruns,
+                rerun_unsafe: bad_rerun.then(|| "an argument is an iterator".to_owned()),
+                write_fault: fault.map(str::to_owned),
+                stop,
+                no_isolation: blind,
+                break_at,
+                changed_on_disk: changed,
+                store_fails_at,
+                ..Script::default()
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the gates, the re-run, the disk, the host and the store do: every incident ends; healed means that the
+    /// owner's call returned; without a repair in force file and function are as they were; nothing acts without approval.
+    #[test]
+    fn promises_hold_on_every_path(script in script()) {
+        let played = play(&script);
+        let position = |name: &str| played.steps.iter().position(|step| step == name);
+        match &played.ended.last {
+            Step::Closed(closed) => match closed.outcome {
+                Outcome::Healed => {
+                    prop_assert_eq!(played.calls.last().map(String::as_str), Some("rerun"));
+                    prop_assert!(!played.function_is_old);
+                }
+                Outcome::Refused | Outcome::RolledBack | Outcome::Escalated if !script.changed_on_disk => {
+                    prop_assert!(played.file_is_old, "{}", played.transcript);
+                    // A host that breaks while it puts the old code back is the one thing that cannot be undone from here.
+                    let host_broke = script.break_at.is_some();
+                    prop_assert!(played.function_is_old || host_broke, "{}", played.transcript);
+                }
+                _ => prop_assert!(played.function_is_old || script.break_at.is_some()),
+            },
+            Step::Waiting(_) => prop_assert!(played.function_is_old && (played.file_is_old || script.changed_on_disk)),
+            Step::Applied(applied) => prop_assert!(applied.standing.is_some()),
+            other => prop_assert!(false, "rests at {}", other.name()),
+        }
+        if let Some(applied) = position("applied") {
+            let approved = position("approved").expect("applied without approval");
+            let prepared = position("prepared").expect("applied without a receipt");
+            prop_assert!(approved < prepared && prepared < applied);
+        }
+        if script.store_fails_at.is_none() {
+            let last = played.steps.last().map(String::as_str);
+            prop_assert!(matches!(last, Some("closed" | "waiting" | "applied")), "{}", played.transcript);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The dictionary of `sanare._request.build` as the face's request.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sanare::core::classify::{Class, classify};
+use sanare::core::evidence::{Argument, Evidence, FileView};
+use sanare::core::outcome::Reason;
+use sanare::core::value::Value;
+use sanare::operations::heal::HealRequest;
+use serde_json::{Value as Json, json};
+
+use crate::back::items;
+use crate::convert::{Limits, Reader};
+use crate::failure::{Origin, dict, failure, flag, get, integer, plain_text, text};
+
+/// Bytes of a file that an argument names, at most (C52).
+const FILE: u64 = 64 * 1024 * 1024;
+/// The same for the look at a good call (C48).
+pub const FILE_LOOK: u64 = 64 * 1024;
+
+/// Options that the face knows; objects and lists of objects stay in Python.
+const OPTIONS: [&str; 6] = ["mode", "rerun", "write", "attempts", "deadline", "wait"];
+
+/// Reads a request.
+pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
+    let root = PathBuf::from(text(request, "project_root"));
+    let error = dict(request, "error").unwrap_or_else(|| PyDict::new(request.py()));
+    let failure = failure(&error, get(request, "frames").as_ref(), Origin::Live);
+    // A failure that no change of code repairs is captured for the record alone.
+    let repairable = matches!(classify(&failure).class, Class::Drift | Class::Library | Class::Bug);
+    let (limits, bytes) = if repairable { (Limits::DATA, FILE) } else { (Limits::EVIDENCE, 0) };
+    let (source_trouble, unsupported) = trouble(request, &error);
+    HealRequest {
+        project: root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        project_root: root,
+        path: PathBuf::from(text(request, "path")),
+        function: text(request, "function"),
+        first_line: count(request, "first_line"),
+        source_trouble,
+        unsupported,
+        options: options(request),
+        evidence: Evidence {
+            failure,
+            arguments: arguments(request, limits, bytes),
+            source: text(request, "source"),
+            first_line: count(request, "first_line"),
+            python: version(request),
+        },
+    }
+}
+
+/// Why the running function is not what may be changed, in the closed list's words.
+fn trouble(request: &Bound<'_, PyDict>, error: &Bound<'_, PyDict>) -> (Option<(Reason, String)>, Option<String>) {
+    let say = |reason: Reason| Some((reason, reason.sentence().to_owned()));
+    if text(error, "group") == "mixed" {
+        return (Some((Reason::UnsupportedTarget, "several different failures in one group".to_owned())), None);
+    }
+    match text(request, "origin").as_str() {
+        "file" => (None, None),
+        "changed" => (say(Reason::SourceChanged), None),
+        "library" => (None, Some("the file is not the project's own".to_owned())),
+        "memory" => (Some((Reason::NoSource, "the source is not in a file".to_owned())), None),
+        _ => (say(Reason::NoSource), None),
+    }
+}
+
+fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
+    let Some(given) = dict(request, "options") else { return Vec::new() };
+    let mut options = Vec::new();
+    for name in OPTIONS {
+        let Some(value) = get(&given, name) else { continue };
+        let json = match name {
+            "attempts" => value.extract::<u64>().ok().map(|number| json!(number)),
+            // Python keeps durations in seconds; files and face have texts with a unit.
+            "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
+            _ => Some(json!(plain_text(&value))),
+        };
+        options.extend(json.map(|json| (name.to_owned(), json)));
+    }
+    options
+}
+
+/// Arguments as `(name, value, path or None)`.
+pub fn arguments(request: &Bound<'_, PyDict>, limits: Limits, bytes: u64) -> Vec<Argument> {
+    let mut reader = Reader::new(limits);
+    let Some(given) = get(request, "arguments") else { return Vec::new() };
+    items(&given)
+        .iter()
+        .filter_map(|entry| {
+            let entry = items(entry);
+            let [name, value, path] = entry.as_slice() else { return None };
+            let file = Some(plain_text(path)).filter(|path| !path.is_empty() && bytes > 0);
+            Some(Argument {
+                name: plain_text(name),
+                value: reader.read(value),
+                file: file.and_then(|path| file_view(Path::new(&path), bytes)),
+            })
+        })
+        .collect()
+}
+
+fn file_view(path: &Path, limit: u64) -> Option<FileView> {
+    use std::io::Read;
+    let file = std::fs::File::open(path).ok()?;
+    // Looked at again after opening: a pipe may have taken the file's place.
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).ok()?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    Some(FileView { complete: bytes.len() as u64 >= length, bytes, name })
+}
+
+/// The result of a good call, bounded.
+pub fn result(request: &Bound<'_, PyDict>, limits: Limits) -> Value {
+    if !flag(request, "has_result") {
+        return Value::Opaque("generator".to_owned());
+    }
+    match request.get_item("result") {
+        Ok(Some(value)) => Reader::new(limits).read(&value),
+        _ => Value::Null,
+    }
+}
+
+fn count(request: &Bound<'_, PyDict>, name: &str) -> usize {
+    integer(request, name).and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
+}
+
+fn version(request: &Bound<'_, PyDict>) -> (u8, u8) {
+    get(request, "python").and_then(|pair| pair.extract().ok()).unwrap_or((3, 10))
+}

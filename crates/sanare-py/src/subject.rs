@@ -1,0 +1,171 @@
+//! The failing program as a port: methods of the Python object `sanare._subject.Subject`.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use sanare::core::evidence::{Failure, TwinValue};
+use sanare::core::gate::{Answer, Check, Gate};
+use sanare::core::port::{Ran, RanState, Subject, SubjectFault};
+
+use crate::back::{items, twin_to_python};
+use crate::failure::{Origin, dict, failure, flag, get, plain_text, text};
+use crate::fork::{self, Allowance, Child};
+
+/// The Python object, asked from a thread that does not hold the interpreter's lock meanwhile.
+#[derive(Debug)]
+pub struct PySubject {
+    object: Py<PyAny>,
+    allowance: Allowance,
+    /// What the old body was refused: the same is no fault of a candidate.
+    usual: Option<Vec<&'static str>>,
+    /// What must leave at once, such as Ctrl-C during a trial.
+    pub interrupted: Option<PyErr>,
+}
+
+impl PySubject {
+    /// Takes the object.
+    pub fn new(object: &Bound<'_, PyAny>, allowance: Allowance) -> Self {
+        Self { object: object.clone().unbind(), allowance, usual: None, interrupted: None }
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
+        Python::attach(|py| {
+            question(py, self.object.bind(py)).map_err(|error| SubjectFault(format!("{}", error.get_type(py))))
+        })
+    }
+}
+
+impl Subject for PySubject {
+    fn compiles(&mut self, module: &str) -> Result<Option<String>, SubjectFault> {
+        self.ask(|_, object| object.call_method1("compiles", (module,))?.extract())
+    }
+
+    fn trial(&mut self, module: &str, arguments: Option<&[(String, TwinValue)]>) -> Result<Ran, SubjectFault> {
+        let allowance = self.allowance;
+        let (child, ran) = self.ask(|py, object| {
+            let prepared = object.call_method1("prepare", (module, twins(py, arguments)?))?;
+            if let Ok(why) = prepared.cast::<PyString>() {
+                return Ok((None, Ran::ended(RanState::CannotRun, why.to_string_lossy())));
+            }
+            let readable: Vec<String> = object.call_method0("readable")?.extract()?;
+            match fork::run(py, &prepared, &readable, allowance) {
+                Child::Sent(bytes, denied) => {
+                    let outcome = object.call_method1("outcome", (PyBytes::new(py, &bytes),))?;
+                    Ok((Some(Ok(denied)), ran(&outcome.cast_into::<PyDict>()?)))
+                }
+                Child::Ended(state, detail) => Ok((None, Ran::ended(state, detail))),
+                Child::Interrupted(error) => Ok((Some(Err(error)), Ran::ended(RanState::CannotRun, "interrupted"))),
+            }
+        })?;
+        match child {
+            Some(Err(error)) => {
+                self.interrupted = Some(error);
+                Err(SubjectFault("the program was told to stop".to_owned()))
+            }
+            Some(Ok(denied)) => Ok(self.with_denied(ran, denied)),
+            None => Ok(ran),
+        }
+    }
+
+    fn replay(&mut self, module: &str) -> Result<Vec<Check>, SubjectFault> {
+        self.ask(|_, object| {
+            let answers = object.call_method1("replay", (module,))?;
+            Ok(items(&answers).iter().filter_map(|answer| check(answer.cast::<PyDict>().ok()?)).collect())
+        })
+    }
+
+    fn swap(&mut self, module: &str) -> Result<Option<String>, SubjectFault> {
+        self.ask(|_, object| object.call_method1("swap", (module,))?.extract())
+    }
+
+    fn unswap(&mut self) -> Result<(), SubjectFault> {
+        self.ask(|_, object| object.call_method0("unswap").map(drop))
+    }
+
+    fn rerun_unsafe(&mut self) -> Result<Option<String>, SubjectFault> {
+        self.ask(|_, object| object.call_method0("rerun_unsafe")?.extract())
+    }
+
+    fn rerun(&mut self) -> Result<Result<(), Failure>, SubjectFault> {
+        self.ask(|_, object| {
+            let answer = object.call_method0("rerun")?;
+            match answer.cast::<PyDict>() {
+                Ok(described) => {
+                    let frames = get(described, "frames");
+                    Ok(Err(failure(described, frames.as_ref(), Origin::Live)))
+                }
+                Err(_) => Ok(Ok(())),
+            }
+        })
+    }
+
+    fn members(&mut self, dotted: &[String]) -> Result<Vec<(String, bool)>, SubjectFault> {
+        self.ask(|_, object| {
+            let found = object.call_method1("members", (dotted.to_vec(),))?.cast_into::<PyDict>()?;
+            Ok(found.iter().map(|(name, there)| (plain_text(&name), there.extract().unwrap_or(false))).collect())
+        })
+    }
+
+    fn versions(&mut self, distributions: &[String]) -> Result<Vec<(String, String)>, SubjectFault> {
+        self.ask(|_, object| {
+            let found = object.call_method1("versions", (distributions.to_vec(),))?.cast_into::<PyDict>()?;
+            Ok(found.iter().map(|(name, version)| (plain_text(&name), plain_text(&version))).collect())
+        })
+    }
+}
+
+impl PySubject {
+    /// A candidate that goes on after a refusal is refused all the same, unless the old body was refused that too.
+    fn with_denied(&mut self, ran: Ran, denied: Vec<&'static str>) -> Ran {
+        let Some(usual) = &self.usual else {
+            self.usual = Some(denied);
+            return ran;
+        };
+        let new: Vec<_> = denied.into_iter().filter(|name| !usual.contains(name)).collect();
+        if new.is_empty() {
+            return ran;
+        }
+        Ran { state: RanState::Denied, detail: format!("refused: {}", new.join(", ")), ..ran }
+    }
+}
+
+fn twins<'py>(py: Python<'py>, arguments: Option<&[(String, TwinValue)]>) -> PyResult<Bound<'py, PyAny>> {
+    let Some(arguments) = arguments else { return Ok(py.None().into_bound(py)) };
+    let list = PyList::empty(py);
+    for (name, twin) in arguments {
+        list.append((name, twin_to_python(py, twin)?))?;
+    }
+    Ok(list.into_any())
+}
+
+/// What a child sent back.
+fn ran(outcome: &Bound<'_, PyDict>) -> Ran {
+    let state = match text(outcome, "state").as_str() {
+        "returned" => RanState::Returned,
+        "raised" if get(outcome, "denied").is_some() => RanState::Denied,
+        "raised" => RanState::Raised,
+        "exited" => RanState::Exited,
+        _ => RanState::CannotRun,
+    };
+    let described = dict(outcome, "failure");
+    let frames = described.as_ref().and_then(|described| get(described, "frames"));
+    Ran {
+        state,
+        digest: text(outcome, "digest"),
+        result_type: text(outcome, "result_type"),
+        result_empty: flag(outcome, "result_empty"),
+        arguments_changed: flag(outcome, "arguments_changed"),
+        failure: described.map(|described| failure(&described, frames.as_ref(), Origin::Child)),
+        detail: text(outcome, "denied"),
+    }
+}
+
+fn check(answer: &Bound<'_, PyDict>) -> Option<Check> {
+    let answered = match text(answer, "answer").as_str() {
+        "passed" => Answer::Passed,
+        "failed" => Answer::Failed,
+        "skipped" => Answer::Skipped,
+        _ => return None,
+    };
+    let gate = if text(answer, "gate") == "trial" { Gate::Trial } else { Gate::Replay };
+    Some(Check { gate, name: text(answer, "name"), answer: answered, reason: text(answer, "reason"), micros: 0 })
+}

@@ -1,0 +1,1 @@
+//! Tables: what each check must find and must let pass.

@@ -1,0 +1,1 @@
+//! Splicing: what moves and what does not.

@@ -1,0 +1,1 @@
+UPDATE incidents SET standing = ?2 WHERE incident = ?1

@@ -1,0 +1,1 @@
+SELECT incident FROM incidents ORDER BY first_seq DESC LIMIT ?1

@@ -1,0 +1,1 @@
+SELECT incident FROM incidents WHERE standing = 'open' ORDER BY first_seq

@@ -1,0 +1,1 @@
+SELECT holder, fence, until FROM leases WHERE key = ?1

@@ -1,0 +1,1 @@
+SELECT seq, format, incident, step, at, payload, previous, hash FROM ledger ORDER BY seq

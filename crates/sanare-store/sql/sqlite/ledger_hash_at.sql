@@ -1,0 +1,1 @@
+SELECT hash FROM ledger WHERE seq = ?1

@@ -1,0 +1,2 @@
+SELECT incident, path, function, before, after, original, original_hash, replacement, replacement_hash, start, state, at
+FROM receipts WHERE incident = ?1 ORDER BY seq DESC LIMIT 1

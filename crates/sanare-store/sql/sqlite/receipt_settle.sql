@@ -1,0 +1,1 @@
+UPDATE receipts SET state = ?2 WHERE seq = (SELECT max(seq) FROM receipts WHERE incident = ?1)

@@ -1,0 +1,1 @@
+SELECT until, times, occurrences FROM rests WHERE fingerprint = ?1

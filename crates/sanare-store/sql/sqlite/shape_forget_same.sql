@@ -1,0 +1,1 @@
+DELETE FROM shapes WHERE function = ?1 AND shape = ?2

@@ -1,0 +1,1 @@
+INSERT INTO shapes (function, shape, at) VALUES (?1, ?2, ?3)

@@ -1,0 +1,1 @@
+SELECT shape FROM shapes WHERE function = ?1 ORDER BY number DESC

@@ -1,0 +1,165 @@
+//! The store in memory: the same answers as SQLite's, kept only as long as the process lives.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sanare_core::id::Id;
+use sanare_core::ledger::{ChainBreak, Entry, Record, v1, verify};
+use sanare_core::port::store::{Lease, Rest};
+use sanare_core::port::{Store, StoreFault};
+use sanare_core::receipt::{Receipt, ReceiptState};
+
+use crate::standing::Standing;
+use crate::{SHAPE_BYTES, SHAPES};
+
+/// A store that keeps nothing beyond the process.
+#[derive(Debug, Default)]
+pub struct Memory {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    ledger: Vec<Record>,
+    incidents: Vec<(Id, Standing)>,
+    receipts: Vec<Receipt>,
+    /// By function, newest first.
+    shapes: HashMap<String, Vec<String>>,
+    leases: HashMap<String, (String, Lease)>,
+    rests: HashMap<String, Rest>,
+}
+
+impl Memory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn append(&mut self, entry: &Entry) -> Record {
+        let record = match self.ledger.last() {
+            Some(last) => Record::after(last.seq, last.hash.clone(), entry),
+            None => Record::after(0, v1::genesis(), entry),
+        };
+        self.ledger.push(record.clone());
+        let place = self.incidents.iter().position(|(id, _)| *id == entry.incident);
+        let place = place.unwrap_or_else(|| {
+            self.incidents.push((entry.incident.clone(), Standing::Open));
+            self.incidents.len() - 1
+        });
+        if let (Some(standing), Some(incident)) = (Standing::after(entry), self.incidents.get_mut(place)) {
+            incident.1 = standing;
+        }
+        record
+    }
+}
+
+impl Store for Memory {
+    fn append(&self, entry: &Entry) -> Result<Record, StoreFault> {
+        Ok(self.kept().append(entry))
+    }
+
+    fn append_with_receipt(&self, entry: &Entry, receipt: &Receipt) -> Result<Record, StoreFault> {
+        let mut kept = self.kept();
+        kept.receipts.push(receipt.clone());
+        Ok(kept.append(entry))
+    }
+
+    fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault> {
+        let mut kept = self.kept();
+        if let Some(receipt) = kept.receipts.iter_mut().rfind(|receipt| receipt.incident == entry.incident) {
+            receipt.state = state;
+        }
+        Ok(kept.append(entry))
+    }
+
+    fn records(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
+        Ok(self.kept().ledger.iter().filter(|record| record.incident == *incident).cloned().collect())
+    }
+
+    fn incidents(&self, limit: usize) -> Result<Vec<Id>, StoreFault> {
+        Ok(self.kept().incidents.iter().rev().take(limit).map(|(id, _)| id.clone()).collect())
+    }
+
+    fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
+        let kept = self.kept();
+        let open = kept.incidents.iter().filter(|(_, standing)| *standing == Standing::Open);
+        Ok(open.map(|(id, _)| id.clone()).collect())
+    }
+
+    fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
+        Ok(verify(&self.kept().ledger))
+    }
+
+    fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault> {
+        Ok(self.kept().receipts.iter().rfind(|receipt| receipt.incident == *incident).cloned())
+    }
+
+    fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault> {
+        Ok(self.kept().receipts.iter().filter(|receipt| receipt.state == state).cloned().collect())
+    }
+
+    fn remember_shape(&self, function: &str, shape: &str, _at: u64) -> Result<(), StoreFault> {
+        let mut kept = self.kept();
+        let shapes = kept.shapes.entry(function.to_owned()).or_default();
+        shapes.retain(|known| known != shape);
+        shapes.insert(0, shape.to_owned());
+        shapes.truncate(SHAPES);
+        let mut bytes = 0;
+        shapes.retain(|shape| {
+            bytes += shape.len();
+            bytes <= SHAPE_BYTES
+        });
+        Ok(())
+    }
+
+    fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault> {
+        Ok(self.kept().shapes.get(function).cloned().unwrap_or_default())
+    }
+
+    fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault> {
+        let mut kept = self.kept();
+        let gone: usize = match function {
+            Some(function) => kept.shapes.remove(function).map_or(0, |shapes| shapes.len()),
+            None => std::mem::take(&mut kept.shapes).values().map(Vec::len).sum(),
+        };
+        Ok(gone as u64)
+    }
+
+    fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
+        let mut kept = self.kept();
+        let until = now.saturating_add(millis);
+        let fence = match kept.leases.get(key) {
+            Some((other, lease)) if lease.until > now && other != holder => return Ok(None),
+            Some((_, lease)) if lease.until > now => lease.fence,
+            Some((_, lease)) => lease.fence + 1,
+            None => 1,
+        };
+        let lease = Lease { key: key.to_owned(), fence, until };
+        kept.leases.insert(key.to_owned(), (holder.to_owned(), lease.clone()));
+        Ok(Some(lease))
+    }
+
+    fn give_back(&self, lease: &Lease) -> Result<(), StoreFault> {
+        let mut kept = self.kept();
+        if let Some((holder, held)) = kept.leases.get_mut(&lease.key).filter(|(_, held)| held.fence == lease.fence) {
+            holder.clear();
+            held.until = 0;
+        }
+        Ok(())
+    }
+
+    fn rest(&self, fingerprint: &str) -> Result<Rest, StoreFault> {
+        Ok(self.kept().rests.get(fingerprint).cloned().unwrap_or_default())
+    }
+
+    fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
+        self.kept().rests.insert(fingerprint.to_owned(), rest.clone());
+        Ok(())
+    }
+}

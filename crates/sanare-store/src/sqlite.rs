@@ -1,0 +1,239 @@
+//! The store on disk: one SQLite file in a private folder, write-ahead log, one connection a process.
+//!
+//! Two strengths of writing: what only has to survive the death of the process is handed to the system; receipts, and
+//! whatever else must survive a power cut, are synced to the disk before the call returns.
+
+mod connection;
+mod fault;
+mod folder;
+mod head;
+mod leases;
+mod ledger;
+mod receipts;
+mod shapes;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use sanare_core::id::Id;
+use sanare_core::ledger::{ChainBreak, Entry, Record};
+use sanare_core::port::store::{Lease, Rest};
+use sanare_core::port::{Store, StoreFault};
+use sanare_core::receipt::{Receipt, ReceiptState};
+
+use self::connection::{Held, Slots};
+use self::fault::fault;
+
+/// How long another process may hold the store before that is [`StoreFault::Busy`].
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// One SQLite file. Usable from several threads, from several processes at once, and on both sides of a fork.
+pub struct Sqlite {
+    path: PathBuf,
+    patience: Duration,
+    slots: Slots,
+}
+
+impl Sqlite {
+    /// Opens the store at `path`, or makes it with its folder.
+    ///
+    /// # Errors
+    /// [`StoreFault::Unusable`] where nothing can be written, [`StoreFault::Corrupt`] for a file that is damaged or no
+    /// store, [`StoreFault::Newer`] for one of a later version. Nothing in an existing file is then changed.
+    pub fn open(path: &Path) -> Result<Self, StoreFault> {
+        Self::open_with(path, PATIENCE)
+    }
+
+    /// The same with another bound on waiting for other processes.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub fn open_with(path: &Path, patience: Duration) -> Result<Self, StoreFault> {
+        folder::make(path)?;
+        Self::connected(path, patience)
+    }
+
+    /// Opens the store at `path` if there is one; `None` if there is not.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreFault> {
+        if !path.try_exists().map_err(|error| StoreFault::Unusable(format!("{}: {error}", path.display())))? {
+            return Ok(None);
+        }
+        Self::connected(path, PATIENCE).map(Some)
+    }
+
+    /// Opens the first of these places that can be used: the project's own, then the user's state folder. A damaged or
+    /// newer store is not passed over.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`]; with several unusable places, the fault of the first.
+    pub fn open_first(places: &[PathBuf]) -> Result<Self, StoreFault> {
+        let mut first = None;
+        for place in places {
+            match Self::open(place) {
+                Err(fault @ StoreFault::Unusable(_)) => first = first.or(Some(fault)),
+                other => return other,
+            }
+        }
+        Err(first.unwrap_or_else(|| StoreFault::Unusable("no place was given".to_owned())))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connected(path: &Path, patience: Duration) -> Result<Self, StoreFault> {
+        let store = Self { path: path.to_path_buf(), patience, slots: Slots::default() };
+        drop(store.connection()?);
+        Ok(store)
+    }
+
+    fn connection(&self) -> Result<Held<'_>, StoreFault> {
+        self.slots.of_this_process(&self.path, self.patience)
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, StoreFault> {
+        look(self.connection()?.get()?).map_err(Trouble::into_fault)
+    }
+
+    /// Runs a transaction; `durable` ones are on the disk when this returns.
+    fn write<T>(
+        &self,
+        durable: bool,
+        act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, StoreFault> {
+        let mut held = self.connection()?;
+        let connection = held.get()?;
+        let synchronous = if durable { "FULL" } else { "NORMAL" };
+        connection.pragma_update(None, "synchronous", synchronous).map_err(fault)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+        let done = act(&transaction).map_err(Trouble::into_fault)?;
+        let last = if durable { ledger::last(&transaction).map_err(Trouble::into_fault)? } else { None };
+        transaction.commit().map_err(fault)?;
+        if let Some((seq, hash)) = last {
+            head::note(&self.path, seq, &hash);
+        }
+        Ok(done)
+    }
+}
+
+impl std::fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What stops an act inside the room: SQLite itself, or a fault that was recognised.
+enum Trouble {
+    Sqlite(rusqlite::Error),
+    Fault(StoreFault),
+}
+
+impl Trouble {
+    fn into_fault(self) -> StoreFault {
+        match self {
+            Self::Sqlite(error) => fault(error),
+            Self::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<StoreFault> for Trouble {
+    fn from(fault: StoreFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A number as SQLite keeps it.
+fn stored(number: u64) -> Result<i64, Trouble> {
+    i64::try_from(number).map_err(|_| StoreFault::Unusable(format!("the number {number} cannot be kept")).into())
+}
+
+/// A number that was kept; negative ones are never written.
+fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+impl Store for Sqlite {
+    fn append(&self, entry: &Entry) -> Result<Record, StoreFault> {
+        self.write(false, |transaction| ledger::append(transaction, entry))
+    }
+
+    fn append_with_receipt(&self, entry: &Entry, receipt: &Receipt) -> Result<Record, StoreFault> {
+        self.write(true, |transaction| {
+            let record = ledger::append(transaction, entry)?;
+            receipts::keep(transaction, record.seq, receipt)?;
+            Ok(record)
+        })
+    }
+
+    fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault> {
+        self.write(true, |transaction| {
+            receipts::settle(transaction, &entry.incident, state)?;
+            ledger::append(transaction, entry)
+        })
+    }
+
+    fn records(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
+        self.read(|connection| ledger::of_incident(connection, incident))
+    }
+
+    fn incidents(&self, limit: usize) -> Result<Vec<Id>, StoreFault> {
+        self.read(|connection| ledger::incidents(connection, limit))
+    }
+
+    fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
+        self.read(ledger::unfinished)
+    }
+
+    fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
+        self.read(|connection| ledger::verify(connection, head::read(&self.path)))
+    }
+
+    fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault> {
+        self.read(|connection| receipts::of_incident(connection, incident))
+    }
+
+    fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault> {
+        self.read(|connection| receipts::in_state(connection, state))
+    }
+
+    fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault> {
+        self.write(false, |transaction| shapes::remember(transaction, function, shape, at))
+    }
+
+    fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault> {
+        self.read(|connection| shapes::of_function(connection, function))
+    }
+
+    fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault> {
+        self.write(false, |transaction| shapes::forget(transaction, function))
+    }
+
+    fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
+        self.write(false, |transaction| leases::take(transaction, key, holder, now, millis))
+    }
+
+    fn give_back(&self, lease: &Lease) -> Result<(), StoreFault> {
+        self.write(false, |transaction| leases::give_back(transaction, lease))
+    }
+
+    fn rest(&self, fingerprint: &str) -> Result<Rest, StoreFault> {
+        self.read(|connection| leases::rest(connection, fingerprint))
+    }
+
+    fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
+        self.write(true, |transaction| leases::set_rest(transaction, fingerprint, rest))
+    }
+}

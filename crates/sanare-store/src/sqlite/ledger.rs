@@ -1,0 +1,136 @@
+//! The ledger's rows, and the index of incidents over them.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
+use sanare_core::hash::Digest;
+use sanare_core::id::Id;
+use sanare_core::ledger::{ChainBreak, Entry, Record, v1};
+use sanare_core::port::StoreFault;
+
+use super::{Trouble, number, stored};
+use crate::standing::Standing;
+
+/// Chains an entry and moves the incident on.
+pub(super) fn append(transaction: &Transaction<'_>, entry: &Entry) -> Result<Record, Trouble> {
+    let (seq, hash) = last(transaction)?.unwrap_or_else(|| (0, v1::genesis()));
+    let record = Record::after(seq, hash, entry);
+    transaction.prepare_cached(include_str!("../../sql/sqlite/ledger_append.sql"))?.execute(params![
+        stored(record.seq)?,
+        record.format,
+        record.incident.as_str(),
+        record.step,
+        stored(record.at)?,
+        record.payload,
+        record.previous.as_str(),
+        record.hash.as_str(),
+    ])?;
+    transaction
+        .prepare_cached(include_str!("../../sql/sqlite/incident_open.sql"))?
+        .execute(params![record.incident.as_str(), stored(record.seq)?])?;
+    if let Some(standing) = Standing::after(entry) {
+        transaction
+            .prepare_cached(include_str!("../../sql/sqlite/incident_set_standing.sql"))?
+            .execute(params![record.incident.as_str(), standing.word()])?;
+    }
+    Ok(record)
+}
+
+/// Place and hash of the last record.
+pub(super) fn last(connection: &Connection) -> Result<Option<(u64, Digest)>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_head.sql"))?;
+    Ok(statement.query_row([], |row| Ok((number(row, 0)?, digest(row, 1)?))).optional()?)
+}
+
+/// All records of an incident, in order.
+pub(super) fn of_incident(connection: &Connection, incident: &Id) -> Result<Vec<Record>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_of_incident.sql"))?;
+    let records = statement.query_map(params![incident.as_str()], record)?.collect::<Result<_, _>>()?;
+    Ok(records)
+}
+
+/// Incidents, newest first.
+pub(super) fn incidents(connection: &Connection, limit: usize) -> Result<Vec<Id>, Trouble> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/incidents_newest.sql"))?;
+    let ids = statement.query_map(params![limit], id)?.collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+/// Incidents that are on their way, oldest first.
+pub(super) fn unfinished(connection: &Connection) -> Result<Vec<Id>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/incidents_unfinished.sql"))?;
+    let ids = statement.query_map([], id)?.collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
+/// Looks at the pages, at the whole chain, and at the noted head.
+pub(super) fn verify(
+    connection: &Connection,
+    noted: Option<(u64, Digest)>,
+) -> Result<Result<u64, ChainBreak>, Trouble> {
+    let pages: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if pages != "ok" {
+        return Err(StoreFault::Corrupt(pages).into());
+    }
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_all.sql"))?;
+    let mut unreadable = None;
+    let rows = statement.query_map([], record)?;
+    let records = rows.map_while(|row| row.map_err(|error| unreadable = Some(error)).ok());
+    let verdict = chain(records);
+    if let Some(error) = unreadable {
+        return Err(error.into());
+    }
+    if let (Ok(_), Some(noted)) = (&verdict, noted) {
+        reaches(connection, &noted)?;
+    }
+    Ok(verdict)
+}
+
+/// Record by record, so that a long ledger is never in memory as a whole.
+fn chain(records: impl Iterator<Item = Record>) -> Result<u64, ChainBreak> {
+    let (mut seq, mut previous) = (0, v1::genesis());
+    for record in records {
+        record.follows(seq, &previous)?;
+        (seq, previous) = (record.seq, record.hash);
+    }
+    Ok(seq)
+}
+
+/// That the chain has the noted record.
+pub(super) fn reaches(connection: &Connection, noted: &(u64, Digest)) -> Result<(), Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_hash_at.sql"))?;
+    let found = statement.query_row(params![stored(noted.0)?], |row| digest(row, 0)).optional()?;
+    if found.as_ref() == Some(&noted.1) {
+        return Ok(());
+    }
+    let end = last(connection)?.map_or(0, |(seq, _)| seq);
+    let what = match found {
+        Some(_) => format!("record {} is not the one that was written", noted.0),
+        None => format!("records are lost: {} were written, the ledger ends at {end}", noted.0),
+    };
+    Err(StoreFault::Corrupt(what).into())
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        seq: number(row, 0)?,
+        format: row.get(1)?,
+        incident: Id::from_text(row.get::<_, String>(2)?),
+        step: row.get(3)?,
+        at: number(row, 4)?,
+        payload: row.get(5)?,
+        previous: digest(row, 6)?,
+        hash: digest(row, 7)?,
+    })
+}
+
+fn id(row: &Row<'_>) -> rusqlite::Result<Id> {
+    row.get::<_, String>(0).map(Id::from_text)
+}
+
+/// A hash in a column.
+pub(super) fn digest(row: &Row<'_>, column: usize) -> rusqlite::Result<Digest> {
+    let text: String = row.get(column)?;
+    let what = "not a hash".into();
+    Digest::parse(&text)
+        .ok_or_else(|| rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, what))
+}

@@ -1,0 +1,246 @@
+//! What every store does, the one on disk and the one in memory alike.
+
+use sanare_core::port::Store;
+use sanare_core::port::store::Rest;
+use sanare_core::receipt::ReceiptState;
+use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};
+use serde_json::json;
+
+use super::{entry, incident, plain, receipt};
+
+/// Runs one clause of the contract on an empty store of each sort, and on the one on disk again after it was reopened.
+fn check(clause: fn(&dyn Store), afterwards: fn(&dyn Store)) {
+    let memory = Memory::new();
+    clause(&memory);
+    afterwards(&memory);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".sanare").join("store.db");
+    let sqlite = Sqlite::open(&path).unwrap();
+    clause(&sqlite);
+    afterwards(&sqlite);
+    drop(sqlite);
+    let again = Sqlite::open_existing(&path).unwrap().expect("the store is still there");
+    afterwards(&again);
+    again.verify().unwrap().expect("the chain holds after reopening");
+}
+
+#[test]
+fn an_empty_store_has_nothing_and_verifies() {
+    let clause = |store: &dyn Store| {
+        assert_eq!(store.verify().unwrap(), Ok(0));
+        assert_eq!(store.incidents(10).unwrap(), []);
+        assert_eq!(store.unfinished().unwrap(), []);
+        assert_eq!(store.records(&incident("a")).unwrap(), []);
+        assert_eq!(store.receipt(&incident("a")).unwrap(), None);
+        assert_eq!(store.shapes("f").unwrap(), Vec::<String>::new());
+        assert_eq!(store.rest("f").unwrap(), Rest::default());
+    };
+    check(clause, clause);
+}
+
+#[test]
+fn records_are_chained_in_order_over_all_incidents() {
+    check(
+        |store| {
+            let first = store.append(&entry("a", "opened", &json!({"z": 1, "a": [true, null, "é"]}))).unwrap();
+            let second = store.append(&plain("b", "opened")).unwrap();
+            let third = store.append(&plain("a", "evident")).unwrap();
+            assert_eq!((first.seq, second.seq, third.seq), (1, 2, 3));
+            assert_eq!((&second.previous, &third.previous), (&first.hash, &second.hash));
+            assert_eq!(store.records(&incident("a")).unwrap(), [first, third]);
+        },
+        |store| {
+            let records = store.records(&incident("a")).unwrap();
+            assert_eq!(records[0].payload, r#"{"a":[true,null,"é"],"z":1}"#);
+            assert_eq!(records[0].hash, records[0].expected_hash());
+            assert_eq!(store.verify().unwrap(), Ok(3));
+        },
+    );
+}
+
+#[test]
+fn incidents_stand_by_their_last_step_and_notes_do_not_move_them() {
+    check(
+        |store| {
+            for (name, steps) in [
+                ("closed", ["opened", "closed"].as_slice()),
+                ("waiting", &["opened", "waiting"]),
+                ("prepared", &["opened", "prepared"]),
+                ("undoing", &["opened", "undoing"]),
+                ("noted", &["opened", "closed", "evidence", "gate", "settled"]),
+                ("approved", &["opened", "waiting", "approved"]),
+            ] {
+                for step in steps {
+                    store.append(&plain(name, step)).unwrap();
+                }
+            }
+            store.append(&entry("applied", "applied", &json!({"standing": null}))).unwrap();
+            store.append(&entry("standing", "applied", &json!({"standing": {"reason": "unconfirmed"}}))).unwrap();
+        },
+        |store| {
+            let names = ["prepared", "undoing", "approved", "applied"].map(incident);
+            assert_eq!(store.unfinished().unwrap(), names);
+            let newest = ["standing", "applied", "approved"].map(incident);
+            assert_eq!(store.incidents(3).unwrap(), newest);
+            assert_eq!(store.incidents(usize::MAX).unwrap().len(), 8);
+        },
+    );
+}
+
+#[test]
+fn receipts_are_kept_byte_for_byte_and_settled_with_their_record() {
+    check(
+        |store| {
+            store.append_with_receipt(&plain("a", "prepared"), &receipt("a", ReceiptState::Open)).unwrap();
+            store.append_with_receipt(&plain("b", "prepared"), &receipt("b", ReceiptState::Open)).unwrap();
+            assert_eq!(store.receipts(ReceiptState::Open).unwrap().len(), 2);
+            store.append_and_settle(&plain("a", "closed"), ReceiptState::Done).unwrap();
+        },
+        |store| {
+            assert_eq!(store.receipt(&incident("a")).unwrap(), Some(receipt("a", ReceiptState::Done)));
+            assert_eq!(store.receipts(ReceiptState::Open).unwrap(), [receipt("b", ReceiptState::Open)]);
+            assert_eq!(store.verify().unwrap(), Ok(3));
+        },
+    );
+}
+
+#[test]
+fn a_second_receipt_of_an_incident_is_the_one_that_counts_and_the_first_stays() {
+    check(
+        |store| {
+            store.append_with_receipt(&plain("a", "prepared"), &receipt("a", ReceiptState::Open)).unwrap();
+            store.append_and_settle(&plain("a", "undoing"), ReceiptState::Undone).unwrap();
+            let mut second = receipt("a", ReceiptState::Open);
+            second.replacement = b"another".to_vec();
+            store.append_with_receipt(&plain("a", "prepared"), &second).unwrap();
+            store.append_and_settle(&plain("a", "closed"), ReceiptState::Done).unwrap();
+        },
+        |store| {
+            assert_eq!(store.receipt(&incident("a")).unwrap().unwrap().replacement, b"another");
+            assert_eq!(store.receipts(ReceiptState::Undone).unwrap(), [receipt("a", ReceiptState::Undone)]);
+            assert_eq!(store.receipts(ReceiptState::Done).unwrap().len(), 1);
+        },
+    );
+}
+
+#[test]
+fn settling_without_a_receipt_still_records() {
+    check(
+        |store| drop(store.append_and_settle(&plain("a", "closed"), ReceiptState::Undone).unwrap()),
+        |store| assert_eq!(store.records(&incident("a")).unwrap().len(), 1),
+    );
+}
+
+#[test]
+fn shapes_are_distinct_newest_first_and_few() {
+    check(
+        |store| {
+            for number in 0..SHAPES + 2 {
+                store.remember_shape("m.f", &format!("shape {number}"), number as u64).unwrap();
+            }
+            store.remember_shape("m.f", "shape 4", 99).unwrap();
+            store.remember_shape("m.g", "other", 1).unwrap();
+        },
+        |store| {
+            let numbers = [4, 9, 8, 7, 6, 5, 3, 2];
+            assert_eq!(store.shapes("m.f").unwrap(), numbers.map(|number| format!("shape {number}")));
+            assert_eq!(store.shapes("m.g").unwrap(), ["other"]);
+        },
+    );
+}
+
+#[test]
+fn shapes_of_a_function_stay_within_their_bytes() {
+    check(
+        |store| {
+            store.remember_shape("f", &"a".repeat(SHAPE_BYTES / 2), 1).unwrap();
+            store.remember_shape("f", &"b".repeat(SHAPE_BYTES / 4), 2).unwrap();
+            store.remember_shape("f", &"é".repeat(SHAPE_BYTES / 4), 3).unwrap();
+            store.remember_shape("g", "small", 1).unwrap();
+            store.remember_shape("g", &"c".repeat(SHAPE_BYTES + 1), 2).unwrap();
+        },
+        |store| {
+            let kept: Vec<usize> = store.shapes("f").unwrap().iter().map(String::len).collect();
+            assert_eq!(kept, [SHAPE_BYTES / 2, SHAPE_BYTES / 4]);
+            assert!(store.shapes("g").unwrap().iter().all(|shape| shape.len() < SHAPE_BYTES));
+        },
+    );
+}
+
+#[test]
+fn shapes_are_forgotten_by_function_or_all() {
+    check(
+        |store| {
+            for function in ["f", "f", "g", "h"] {
+                store.remember_shape(function, "one", 1).unwrap();
+            }
+            store.remember_shape("f", "two", 2).unwrap();
+            assert_eq!(store.forget(Some("f")).unwrap(), 2);
+            assert_eq!(store.forget(Some("nobody")).unwrap(), 0);
+            assert_eq!(store.shapes("g").unwrap(), ["one"]);
+            assert_eq!(store.forget(None).unwrap(), 2);
+        },
+        |store| assert_eq!(store.shapes("g").unwrap(), Vec::<String>::new()),
+    );
+}
+
+#[test]
+fn a_lease_has_one_holder_and_its_fence_only_grows() {
+    check(
+        |store| {
+            let first = store.take_lease("k", "a", 1_000, 500).unwrap().unwrap();
+            assert_eq!((first.fence, first.until), (1, 1_500));
+            assert_eq!(store.take_lease("k", "b", 1_499, 500).unwrap(), None);
+            assert_eq!(store.take_lease("other", "b", 1_499, 500).unwrap().unwrap().fence, 1);
+
+            let renewed = store.take_lease("k", "a", 1_400, 500).unwrap().unwrap();
+            assert_eq!((renewed.fence, renewed.until), (1, 1_900));
+
+            let second = store.take_lease("k", "b", 1_900, 500).unwrap().unwrap();
+            assert_eq!(second.fence, 2);
+            store.give_back(&renewed).unwrap();
+            assert_eq!(store.take_lease("k", "a", 2_000, 500).unwrap(), None, "an old lease frees nothing");
+
+            store.give_back(&second).unwrap();
+            assert_eq!(store.take_lease("k", "a", 2_000, 500).unwrap().unwrap().fence, 3);
+            assert_eq!(store.take_lease("k", "a", 9_000, 500).unwrap().unwrap().fence, 4, "expired: taken anew");
+        },
+        |store| assert_eq!(store.take_lease("k", "b", 9_100, 500).unwrap(), None),
+    );
+}
+
+#[test]
+fn rests_are_kept() {
+    const REST: Rest = Rest { until: 1_700_000_600_000, times: 2, occurrences: 40 };
+    check(
+        |store| {
+            store.set_rest("abc", &Rest { until: 5, times: 1, occurrences: 1 }).unwrap();
+            store.set_rest("abc", &REST).unwrap();
+        },
+        |store| {
+            assert_eq!(store.rest("abc").unwrap(), REST);
+            assert_eq!(store.rest("abd").unwrap(), Rest::default());
+        },
+    );
+}
+
+#[test]
+fn threads_of_one_process_share_a_store() {
+    check(
+        |store| {
+            std::thread::scope(|scope| {
+                for thread in 0..8 {
+                    scope.spawn(move || {
+                        for _ in 0..25 {
+                            store.append(&plain(&format!("{thread}"), "gate")).unwrap();
+                        }
+                    });
+                }
+            });
+        },
+        |store| {
+            assert_eq!(store.verify().unwrap(), Ok(200));
+            assert_eq!(store.records(&incident("3")).unwrap().len(), 25);
+        },
+    );
+}

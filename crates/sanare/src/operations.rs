@@ -1,0 +1,14 @@
+//! What every front offers, one file an operation.
+
+pub mod diff;
+pub mod doctor;
+pub mod heal;
+pub mod incidents;
+pub mod recover;
+pub mod redact;
+pub mod remember;
+pub mod revert;
+pub mod show;
+pub mod stop;
+pub mod verify_ledger;
+pub mod vet;

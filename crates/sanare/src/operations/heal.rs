@@ -1,0 +1,271 @@
+//! Healing one failing call.
+
+use std::path::PathBuf;
+
+use sanare_core::classify::{Class, Classified};
+use sanare_core::evidence::{Evidence, Failure};
+use sanare_core::hash::Digest;
+use sanare_core::id::Id;
+use sanare_core::incident::{FingerprintParts, Incident, Rules, fingerprint};
+use sanare_core::outcome::Reason;
+use sanare_core::port::store::Rest;
+use sanare_core::port::{Clock, Store, Subject};
+use sanare_core::redact::{Redacted, Redactor};
+use sanare_core::settings::Settings;
+use sanare_core::value::json::{Limits, to_json};
+use sanare_drift::shape::CallShape;
+use sanare_engine::{Case, World, run};
+use sanare_source::VetContext;
+use serde_json::{Value as Json, json};
+
+use crate::report::Report;
+use crate::wire::clock::SystemClock;
+use crate::wire::drift::DriftProposer;
+use crate::wire::home::stop_path;
+use crate::wire::settings;
+use crate::wire::target::{SourceTarget, TargetSettings};
+
+/// First rest after a failure that was not healed; doubles up to a day (C118).
+const COOLDOWN_MS: u64 = 10 * 60 * 1_000;
+const COOLDOWN_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+
+/// A failing call, as the host hands it over.
+#[derive(Debug)]
+pub struct HealRequest {
+    /// The project's folder.
+    pub project_root: PathBuf,
+    /// The project's name.
+    pub project: String,
+    /// The target's file.
+    pub path: PathBuf,
+    /// The target's qualified name.
+    pub function: String,
+    /// First line of its `def` or decorator in the file.
+    pub first_line: usize,
+    /// Why the file's function is not the running one (changed, missing), if it is not.
+    pub source_trouble: Option<(Reason, String)>,
+    /// Why the file may not be changed (C101), if it may not.
+    pub unsupported: Option<String>,
+    /// Options given to the decorator, by name.
+    pub options: Vec<(String, Json)>,
+    /// How the call failed and with what.
+    pub evidence: Evidence,
+}
+
+/// Runs the whole loop and says how it ended.
+pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subject) -> Report {
+    let clock = SystemClock::new();
+    let shown_path = shown_path(&request);
+    let (settings, broken) = match settings::settings(&request.project_root, &request.options) {
+        Ok(settings) => (Some(settings), None),
+        Err(troubles) => (None, Some(troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))),
+    };
+    // Broken settings refuse: what stands in them might have forbidden what the defaults allow (C17).
+    if let Some(broken) = broken {
+        request.source_trouble = Some((Reason::Settings, broken));
+    }
+    let rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let incident = incident(&request, rules, &shown_path, &clock);
+    if let Some(report) = resting(store, &incident, &clock) {
+        return report;
+    }
+    let target_settings = TargetSettings {
+        path: &request.path,
+        shown_path: &shown_path,
+        function: &request.function,
+        first_line: request.first_line,
+        stop: stop_path(&request.project_root),
+        context: vet_context(settings.as_ref(), request.evidence.python),
+        unsupported: request.unsupported.clone(),
+    };
+    let target = SourceTarget::read(target_settings);
+    let (class, not_ours) = classify(&request, target.as_ref().err());
+    let Ok(target) = target else {
+        return without_target(store, &incident, &request.evidence, class, not_ours, subject, &clock);
+    };
+    request.evidence.source = sanare_core::port::Target::module(&target).to_owned();
+    let mut drift = DriftProposer { remembered: remembered(store, &request) };
+    let recorded = recorded(&request.evidence);
+    let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
+    let mut world = World { store, subject, target: &target, proposers: vec![&mut drift], clock: &clock };
+    run(&case, &mut world);
+    finish(store, &incident, &clock)
+}
+
+fn without_target(
+    store: &dyn Store,
+    incident: &Incident,
+    evidence: &Evidence,
+    class: String,
+    not_ours: Option<(Reason, String)>,
+    subject: &mut dyn Subject,
+    clock: &SystemClock,
+) -> Report {
+    let target = sanare_core::port::scripted::ScriptedTarget::new("");
+    let case = Case { incident, evidence, class, not_ours, recorded: recorded(evidence) };
+    run(&case, &mut World { store, subject, target: &target, proposers: Vec::new(), clock });
+    finish(store, incident, clock)
+}
+
+/// The report from the ledger, and the rest that an incident without healing earns.
+fn finish(store: &dyn Store, incident: &Incident, clock: &SystemClock) -> Report {
+    let report = match store.records(&incident.id) {
+        Ok(records) => Report::from_records(&incident.id, &records),
+        Err(fault) => Report {
+            id: incident.id.to_string(),
+            status: "closed".to_owned(),
+            outcome: "escalated".to_owned(),
+            reason: Reason::Internal.code().to_owned(),
+            summary: fault.to_string(),
+            ..Report::default()
+        },
+    };
+    let fingerprint = incident.fingerprint.as_str();
+    let healed = report.outcome == "healed" || report.status == "applied";
+    let rest = match (healed, store.rest(fingerprint)) {
+        (true, _) | (false, Err(_)) => Rest::default(),
+        (false, Ok(rest)) => {
+            let pause = (COOLDOWN_MS << rest.times.min(16)).min(COOLDOWN_MAX_MS);
+            Rest { until: clock.now() + pause, times: rest.times + 1, occurrences: rest.occurrences + 1 }
+        }
+    };
+    // A store that fails here has failed above as well, and the report says so.
+    let _ = store.set_rest(fingerprint, &rest);
+    report
+}
+
+fn resting(store: &dyn Store, incident: &Incident, clock: &SystemClock) -> Option<Report> {
+    let fingerprint = incident.fingerprint.as_str();
+    let rest = store.rest(fingerprint).ok()?;
+    let now = clock.now();
+    // A clock that was set back must not make a rest last for ever.
+    if rest.until <= now || rest.until > now + COOLDOWN_MAX_MS {
+        return None;
+    }
+    let counted = Rest { occurrences: rest.occurrences + 1, ..rest };
+    let _ = store.set_rest(fingerprint, &counted);
+    Some(Report {
+        fingerprint: fingerprint.to_owned(),
+        status: "closed".to_owned(),
+        outcome: "refused".to_owned(),
+        reason: Reason::Cooldown.code().to_owned(),
+        summary: Reason::Cooldown.sentence().to_owned(),
+        function: incident.function.clone(),
+        path: incident.path.clone(),
+        error: incident.error.clone(),
+        ..Report::default()
+    })
+}
+
+fn vet_context(settings: Option<&Settings>, python: (u8, u8)) -> VetContext {
+    let mut context = VetContext { python, ..VetContext::default() };
+    if let Some(settings) = settings {
+        context.allow_imports = settings.list("heal.gates.allow_imports");
+        context.allow_abilities = settings.list("heal.gates.allow_abilities");
+        context.max_changed_lines = usize::try_from(settings.number("heal.gates.max_changed_lines")).unwrap_or(120);
+    }
+    context
+}
+
+fn incident(request: &HealRequest, rules: Rules, shown_path: &str, clock: &SystemClock) -> Incident {
+    let failure = &request.evidence.failure;
+    let frame = failure.frames.iter().rev().find(|frame| !frame.statement.is_empty());
+    let line = failure.frames.iter().find(|frame| frame.function == request.function).map_or(0, |frame| frame.line);
+    let message = Redactor::standard().text(&failure.message).into_inner();
+    let parts = FingerprintParts {
+        project: &request.project,
+        path: shown_path,
+        function: &request.function,
+        class: &failure.class,
+        cause: innermost(failure).map_or("", |cause| cause.class.as_str()),
+        statement: frame.map_or("", |frame| frame.statement.as_str()),
+        message: &message,
+    };
+    let now = clock.now();
+    Incident {
+        id: Id::new("inc", now, clock.chance()),
+        fingerprint: fingerprint(&parts),
+        project: request.project.clone(),
+        path: shown_path.to_owned(),
+        function: request.function.clone(),
+        line,
+        error: failure.class.clone(),
+        process: sanare_effects::process::ProcessMark::current().to_string(),
+        opened_at: now,
+        rules,
+    }
+}
+
+fn innermost(failure: &Failure) -> Option<&Failure> {
+    let mut cause = failure.cause.as_deref()?;
+    for _ in 0..5 {
+        match cause.cause.as_deref() {
+            Some(deeper) => cause = deeper,
+            None => break,
+        }
+    }
+    Some(cause)
+}
+
+fn classify(request: &HealRequest, unreadable: Option<&String>) -> (String, Option<(Reason, String)>) {
+    let Classified { class, reason, detail, .. } = sanare_core::classify::classify_call(&request.evidence, false);
+    let word = class.word().to_owned();
+    if !matches!(class, Class::Drift | Class::Library | Class::Bug)
+        && let Some(reason) = reason
+    {
+        return (word, Some((reason, detail)));
+    }
+    if let Some(trouble) = &request.source_trouble {
+        return (word, Some(trouble.clone()));
+    }
+    if let Some(why) = unreadable {
+        return (word, Some((Reason::NoSource, why.clone())));
+    }
+    (word, None)
+}
+
+fn remembered(store: &dyn Store, request: &HealRequest) -> Vec<CallShape> {
+    let key = function_key(&request.path.display().to_string(), &request.function);
+    let texts = store.shapes(&key).unwrap_or_default();
+    texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect()
+}
+
+/// The key under which shapes of a function are kept.
+pub fn function_key(path: &str, function: &str) -> String {
+    format!("{}:{function}", Digest::of(path.as_bytes()).short())
+}
+
+fn shown_path(request: &HealRequest) -> String {
+    let inside = request.path.strip_prefix(&request.project_root).unwrap_or(&request.path);
+    inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// What the ledger keeps of the evidence: cut, then redacted as one structure, so that names protect their values.
+fn recorded(evidence: &Evidence) -> Redacted<Json> {
+    let limits = Limits::default();
+    let values = |pairs: &[(String, sanare_core::value::Value)]| -> serde_json::Map<String, Json> {
+        pairs.iter().map(|(name, value)| (name.clone(), to_json(value, limits))).collect()
+    };
+    let frames: Vec<Json> = evidence
+        .failure
+        .frames
+        .iter()
+        .map(|frame| {
+            json!({ "function": frame.function, "file": frame.file, "line": frame.line,
+                    "statement": frame.statement, "locals": values(&frame.locals) })
+        })
+        .collect();
+    let arguments: serde_json::Map<String, Json> =
+        evidence.arguments.iter().map(|argument| (argument.name.clone(), to_json(&argument.value, limits))).collect();
+    let causes: Vec<Json> = std::iter::successors(evidence.failure.cause.as_deref(), |cause| cause.cause.as_deref())
+        .take(5)
+        .map(|cause| json!({ "class": cause.class, "message": cause.message }))
+        .collect();
+    Redactor::standard().json(&json!({
+        "error": { "class": evidence.failure.class, "message": sanare_core::value::json::cut(&evidence.failure.message, 3_000) },
+        "causes": causes,
+        "frames": frames,
+        "arguments": arguments,
+        "python": format!("{}.{}", evidence.python.0, evidence.python.1),
+    }))
+}

@@ -1,0 +1,23 @@
+//! The list of incidents, newest first.
+
+use sanare_core::port::{Store, StoreFault};
+
+use crate::report::Report;
+
+/// Reports of the newest incidents, those of one status only if one is given.
+///
+/// # Errors
+/// [`StoreFault`].
+pub fn incidents(store: &dyn Store, status: Option<&str>, limit: usize) -> Result<Vec<Report>, StoreFault> {
+    let mut reports = Vec::new();
+    for id in store.incidents(usize::MAX)? {
+        if reports.len() >= limit {
+            break;
+        }
+        let report = Report::from_records(&id, &store.records(&id)?);
+        if status.is_none_or(|wanted| report.status == wanted || report.outcome == wanted) {
+            reports.push(report);
+        }
+    }
+    Ok(reports)
+}

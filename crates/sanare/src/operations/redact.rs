@@ -1,0 +1,30 @@
+//! Redacting text and captured structures.
+
+use sanare_core::redact::Redactor;
+use serde_json::{Value as Json, json};
+
+/// A text without its secrets.
+pub fn text(text: &str) -> String {
+    Redactor::standard().text(text).into_inner()
+}
+
+/// Bytes as text without their secrets; what is not UTF-8 is written as `\\xNN`.
+pub fn bytes(bytes: &[u8], personal: bool) -> String {
+    Redactor::of(sanare_core::redact::Policy { personal }).bytes(bytes).into_inner()
+}
+
+/// A structure without its secrets.
+pub fn structure(value: &Json) -> Json {
+    Redactor::standard().json(value).into_inner()
+}
+
+/// Answers one line `{"id", "form", "payload"}` with `{"id", "payload"}`.
+///
+/// # Errors
+/// What is wrong with the line, in words.
+pub fn line(line: &str, personal: bool) -> Result<String, String> {
+    let item: Json = serde_json::from_str(line).map_err(|error| format!("not a JSON line: {error}"))?;
+    let form = item["form"].as_str().ok_or("`form` is missing")?;
+    let redactor = Redactor::of(sanare_core::redact::Policy { personal });
+    Ok(json!({ "id": item["id"], "payload": redactor.item(form, &item["payload"]) }).to_string())
+}

@@ -1,0 +1,143 @@
+//! The offline engine as a proposer: layer by layer, each tried in the sandbox before the next is thought of (C62).
+
+use sanare_core::evidence::{Failure, TwinCall};
+use sanare_core::incident::ProposerName;
+use sanare_core::outcome::Reason;
+use sanare_core::port::{Ask, Proposer, Ran, RanState, Subject};
+use sanare_core::proposal::{Candidate, Declined, Tier};
+use sanare_drift::problem::{Answer, Layer, Problem, Refusal, Runtime};
+use sanare_drift::shape::CallShape;
+use sanare_source::parse::Source;
+
+/// Most layers of one repair (`heal.drift.layers`).
+const LAYERS: usize = 6;
+
+/// The offline engine with what is remembered of the function.
+#[derive(Debug)]
+pub struct DriftProposer {
+    /// Shapes of calls that worked, newest first.
+    pub remembered: Vec<CallShape>,
+}
+
+impl Proposer for DriftProposer {
+    fn name(&self) -> ProposerName {
+        ProposerName::Drift
+    }
+
+    fn propose(&mut self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Result<Box<Candidate>, Declined> {
+        let mut problem = self.problem(ask, subject);
+        let twins = sanare_drift::twin::twins(&problem);
+        let mut layers: Vec<Layer> = Vec::new();
+        loop {
+            let layer = match sanare_drift::engine::next_layer(&problem) {
+                Answer::Layer(layer) => layer,
+                Answer::Refused(refusal) => return Err(declined(refusal, &layers)),
+            };
+            problem.source = layer.source.clone();
+            layers.push(layer);
+            let ran =
+                subject.trial(&problem.source, None).map_err(|fault| plain(Reason::Internal, fault.to_string()))?;
+            match next_failure(ran) {
+                Next::Done => return candidate(ask, &problem, &layers, twins),
+                Next::Failed(failure) if layers.len() < LAYERS => problem.failure = *failure,
+                Next::Failed(failure) => {
+                    let text = format!("after {LAYERS} layers it still raises {}: {}", failure.class, failure.message);
+                    return Err(plain(Reason::NoProposer, text));
+                }
+                Next::Stopped(why) => return Err(plain(Reason::NoProposer, why)),
+            }
+        }
+    }
+}
+
+impl DriftProposer {
+    fn problem(&self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Problem {
+        let evidence = ask.evidence;
+        let members = sanare_drift::library::questions(&evidence.source, ask.function);
+        // Looking a version up is dear: only what the module speaks of is asked for.
+        let distributions: Vec<String> = sanare_drift::library::distributions()
+            .into_iter()
+            .filter(|name| evidence.source.contains(name))
+            .map(str::to_owned)
+            .collect();
+        let runtime = Runtime {
+            python: evidence.python,
+            // A host that cannot answer leaves the facts empty: the library table then applies nothing.
+            members: if members.is_empty() { Vec::new() } else { subject.members(&members).unwrap_or_default() },
+            versions: if distributions.is_empty() {
+                Vec::new()
+            } else {
+                subject.versions(&distributions).unwrap_or_default()
+            },
+        };
+        Problem {
+            source: evidence.source.clone(),
+            function: ask.function.to_owned(),
+            first_line: evidence.first_line,
+            failure: evidence.failure.clone(),
+            arguments: evidence.arguments.clone(),
+            remembered: self.remembered.clone(),
+            runtime,
+        }
+    }
+}
+
+enum Next {
+    Done,
+    Failed(Box<Failure>),
+    Stopped(String),
+}
+
+fn next_failure(ran: Ran) -> Next {
+    match (ran.state, ran.failure) {
+        // Without a sandbox the first layer is all that can be known; the gates say so and a person is asked.
+        (RanState::Returned | RanState::NoIsolation | RanState::CannotRun | RanState::Denied, _) => Next::Done,
+        (RanState::Raised, Some(failure)) => Next::Failed(Box::new(failure)),
+        (state, _) => Next::Stopped(format!("the layer could not be tried: {state:?}: {}", ran.detail)),
+    }
+}
+
+fn candidate(
+    ask: &Ask<'_>,
+    problem: &Problem,
+    layers: &[Layer],
+    twins: Vec<TwinCall>,
+) -> Result<Box<Candidate>, Declined> {
+    let text = Source::parse(&problem.source).ok().and_then(|source| {
+        source.function_at(ask.function, problem.first_line).map(|found| source.slice(found).to_owned())
+    });
+    let Some(function) = text else {
+        return Err(plain(Reason::Internal, "the edited module does not hold the function any more".to_owned()));
+    };
+    Ok(Box::new(Candidate {
+        proposer: ProposerName::Drift,
+        function,
+        tier: layers.iter().map(|layer| layer.tier).max().unwrap_or(Tier::D),
+        summary: layers.iter().map(|layer| layer.summary.clone()).collect(),
+        evidence: layers.iter().flat_map(|layer| layer.evidence.clone()).collect(),
+        mappings: layers
+            .iter()
+            .flat_map(|layer| &layer.mappings)
+            .map(|mapping| (mapping.expected.clone(), mapping.seen.clone()))
+            .collect(),
+        twins,
+        expected_names: layers
+            .iter()
+            .flat_map(|layer| &layer.mappings)
+            .map(|mapping| mapping.expected.clone())
+            .collect(),
+    }))
+}
+
+fn declined(refusal: Refusal, layers: &[Layer]) -> Declined {
+    let before = layers.iter().map(|layer| layer.kind.as_str()).collect::<Vec<_>>().join(", ");
+    let summary = match before.is_empty() {
+        true => refusal.summary.clone(),
+        false => format!("after {before}: {}", refusal.summary),
+    };
+    Declined { reason: refusal.reason, summary, report: serde_json::to_value(&refusal).unwrap_or_default() }
+}
+
+fn plain(reason: Reason, summary: String) -> Declined {
+    Declined { reason, summary, report: serde_json::Value::Null }
+}

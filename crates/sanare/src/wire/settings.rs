@@ -1,0 +1,92 @@
+//! Settings of a project: the files and variables, read and merged.
+
+use std::path::{Path, PathBuf};
+
+use sanare_core::incident::{Mode, Rerun, Rules, Write};
+use sanare_core::settings::{Origin, Settings, SettingsFile, Sources, Trouble};
+use serde_json::Value as Json;
+
+/// The effective settings of a project, with what the decorator gave on top.
+///
+/// # Errors
+/// Everything that is wrong, at once; also a file that cannot be read, and two files in one folder.
+pub fn settings(project_root: &Path, decorator: &[(String, Json)]) -> Result<Settings, Vec<Trouble>> {
+    let variables: Vec<(String, String)> =
+        std::env::vars().filter(|(name, _)| name.starts_with("SANARE_")).collect();
+    let mut sources = Sources { decorator: decorator.to_vec(), variables, ..Sources::default() };
+    match std::env::var_os("SANARE_CONFIG") {
+        Some(path) => sources.project = Some(read(Path::new(&path), false)?),
+        None => {
+            sources.project = project_file(project_root)?;
+            sources.user = user_file()?;
+        }
+    }
+    Settings::resolve(&sources)
+}
+
+/// The rules of an incident.
+pub fn rules(settings: &Settings) -> Rules {
+    Rules {
+        mode: match settings.text("heal.mode") {
+            "ask" => Mode::Ask,
+            "dry_run" => Mode::DryRun,
+            "observe" => Mode::Observe,
+            "off" => Mode::Off,
+            _ => Mode::Auto,
+        },
+        rerun: match settings.text("heal.rerun") {
+            "always" => Rerun::Always,
+            "never" => Rerun::Never,
+            _ => Rerun::Safe,
+        },
+        write: if settings.text("heal.write") == "memory" { Write::Memory } else { Write::File },
+        attempts: u32::try_from(settings.number("heal.attempts")).unwrap_or(1),
+        deadline_ms: settings.number("heal.deadline"),
+        automatic_tiers: settings.list("heal.drift.automatic_tiers"),
+        accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+    }
+}
+
+fn project_file(root: &Path) -> Result<Option<SettingsFile>, Vec<Trouble>> {
+    let own = root.join("sanare.toml");
+    let shared = root.join("pyproject.toml");
+    let in_shared = match shared.is_file() {
+        true => Some(read(&shared, true)?).filter(|file| file.text.contains("[tool.sanare")),
+        false => None,
+    };
+    match (own.is_file(), in_shared) {
+        (true, Some(_)) => Err(vec![trouble(&own, "settings stand here and in pyproject.toml; keep one")]),
+        (true, None) => read(&own, false).map(Some),
+        (false, shared) => Ok(shared),
+    }
+}
+
+fn user_file() -> Result<Option<SettingsFile>, Vec<Trouble>> {
+    match user_path().filter(|path| path.is_file()) {
+        Some(path) => read(&path, false).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Where the user's own file is looked for.
+pub fn user_path() -> Option<PathBuf> {
+    let home = || std::env::var_os("HOME").map(PathBuf::from);
+    let folder = match std::env::consts::OS {
+        "windows" => std::env::var_os("APPDATA").map(PathBuf::from),
+        "macos" => home().map(|home| home.join("Library/Application Support")),
+        _ => std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| home().map(|home| home.join(".config"))),
+    };
+    folder.map(|folder| folder.join("sanare").join("sanare.toml"))
+}
+
+fn read(path: &Path, in_pyproject: bool) -> Result<SettingsFile, Vec<Trouble>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(SettingsFile { path: path.display().to_string(), text, in_pyproject }),
+        Err(error) => Err(vec![trouble(path, &format!("cannot be read: {error}"))]),
+    }
+}
+
+fn trouble(path: &Path, message: &str) -> Trouble {
+    let origin = Origin::File { path: path.display().to_string(), line: 1 };
+    Trouble { origin, key: String::new(), message: message.to_owned(), hint: String::new() }
+}

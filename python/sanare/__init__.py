@@ -1,0 +1,97 @@
+"""Sanare heals running Python programs: it finds the cause, proves the smallest repair, applies it, writes it all down.
+
+Importing this module and decorating functions cost next to nothing: everything else is loaded when a function fails.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Literal, TypeVar, overload
+
+    from sanare._ask import request as request
+    from sanare._errors import Error as Error, HealRequested as HealRequested, SettingsError as SettingsError
+    from sanare._example import Example as Example
+    from sanare._report import (
+        Report as Report,
+        last_report as last_report,
+        report as report,
+        reports as reports,
+    )
+
+    Target = TypeVar("Target")
+    Mode = Literal["auto", "ask", "dry_run", "observe", "off"]
+
+    __version__: str
+
+    @overload
+    def heal(target: Target, /) -> Target: ...
+    @overload
+    def heal(
+        *,
+        mode: Mode = ...,
+        heal_on: type[BaseException] | tuple[type[BaseException], ...] = ...,
+        never: type[BaseException] | tuple[type[BaseException], ...] = ...,
+        proposers: Sequence[Literal["drift", "model"]] = ...,
+        remember: Literal["off", "shape", "calls"] = ...,
+        examples: Iterable[str | Example | Callable[..., Any]] = ...,
+        contract: object | Mapping[str, object] = ...,
+        about: str = ...,
+        verify: Sequence[Sequence[str]] = ...,
+        rerun: Literal["safe", "always", "never"] = ...,
+        write: Literal["file", "memory"] = ...,
+        attempts: int = ...,
+        deadline: float | str = ...,
+        wait: float | str = ...,
+    ) -> Callable[[Target], Target]: ...
+    def heal(target: Any = ..., /, **options: Any) -> Any: ...
+
+else:
+
+    def heal(*target, **options):
+        """Decorates a function so that it is healed when it fails; with options alone, gives the decorator."""
+        from sanare._decorate import heal
+
+        return heal(target, options)
+
+
+__all__ = [
+    "Error",
+    "Example",
+    "HealRequested",
+    "Report",
+    "SettingsError",
+    "__version__",
+    "heal",
+    "last_report",
+    "report",
+    "reports",
+    "request",
+]
+
+# Where the names that are not loaded at import come from.
+_LATER = {
+    "Error": "_errors",
+    "Example": "_example",
+    "HealRequested": "_errors",
+    "Report": "_report",
+    "SettingsError": "_errors",
+    "last_report": "_report",
+    "report": "_report",
+    "reports": "_report",
+    "request": "_ask",
+}
+
+
+def __getattr__(name: str) -> object:
+    place = _LATER.get(name)
+    if place is None and name != "__version__":
+        raise AttributeError(f"module 'sanare' has no attribute {name!r}")
+    module = __import__(f"sanare.{place or '_sanare'}", None, None, [name])
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,201 @@
+"""The failure path of functions and generators: decide, capture, hand over to Rust, return the result or let it pass."""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from time import monotonic
+
+from sanare import _flight, _state
+from sanare._call import Call, call_in, call_in_wrapper
+from sanare._guard import MISSED, Guard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType, FunctionType
+    from typing import Any
+
+# Exceptions that only look like failures: a debugger that quits, a test that is skipped, a task that is cancelled.
+_SIGNALS = frozenset(
+    {
+        ("bdb", "BdbQuit"),
+        ("unittest.case", "SkipTest"),
+        ("concurrent.futures._base", "CancelledError"),
+        ("asyncio.exceptions", "CancelledError"),
+        ("_pytest.outcomes", "Skipped"),
+    }
+)
+MARK = "__sanare__"
+
+
+def failed(guard: Guard, error: BaseException | None, frame: FrameType) -> Any:
+    """What the guard of a function or generator asks: the repaired result, or MISSED."""
+    if error is None or not concerns(guard, error):
+        return MISSED
+    return heal(call_in(guard, error, frame))
+
+
+def failed_in_wrapper(
+    guard: Guard,
+    error: BaseException | None,
+    function: FunctionType,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    begun: bool,
+) -> Any:
+    """The same for a wrapper."""
+    if error is None or not concerns(guard, error):
+        return MISSED
+    call = call_in_wrapper(guard, error, function, args, kwargs)
+    call.begun = begun
+    return heal(call)
+
+
+def concerns(guard: Guard, error: BaseException) -> bool:
+    """Whether this failure is for us at all (C25, C119); cheap, since it is asked for every exception that passes."""
+    if not isinstance(error, Exception) or isinstance(error, MemoryError) or _state.is_busy():
+        return False
+    options = guard.options
+    if options.get("mode") == "off" or marked(error):
+        return False
+    never = options.get("never")
+    if never is not None and isinstance(error, never):
+        return False
+    only = options.get("heal_on")
+    if only is not None and not isinstance(error, only):
+        return False
+    if isinstance(error, (StopIteration, StopAsyncIteration)):
+        return only is not None and type(error) in only
+    for base in type.mro(type(error)):
+        if (base.__module__, base.__name__) in _SIGNALS:
+            return False
+    return True
+
+
+def marked(error: BaseException) -> str:
+    """The id of the incident that this exception, or the one it was raised from, already belongs to."""
+    from sanare._frames import instance_dict
+
+    at: BaseException | None = error
+    for _ in range(5):
+        if at is None:
+            break
+        mark = instance_dict(at).get(MARK)
+        if type(mark) is str:
+            return mark
+        at = at.__cause__
+    return ""
+
+
+def mark(error: BaseException, incident: str) -> None:
+    """Makes outer decorated functions leave this exception alone."""
+    from sanare._frames import instance_dict
+
+    instance_dict(error)[MARK] = incident
+
+
+def heal(call: Call) -> Any:
+    """Heals in this thread, or waits for the thread that does."""
+    guard = call.guard
+    key = (type(call.error), call.line(), call.code)
+    end = monotonic() + guard.options.get("wait", 30.0)
+    while True:
+        flight, leads = _flight.enter(guard, key)
+        if leads:
+            break
+        if not flight.wait(_flight.time_left(end)):
+            _leave_note(call, {"status": "open", "summary": "another thread is healing this failure"})
+            return MISSED
+        if was_repaired(call):
+            return _adopt(call)
+        if flight.key == key:
+            _leave_note(call, flight.report)
+            return MISSED
+    try:
+        if was_repaired(call):
+            return _adopt(call)
+        return lead(call, flight)
+    finally:
+        _flight.leave(guard, flight)
+
+
+def was_repaired(call: Call) -> bool:
+    """Whether the function got other code since this call began."""
+    return not any(call.code is code for code in call.guard.codes)
+
+
+def lead(call: Call, flight: _flight.Flight) -> Any:
+    """The heal itself."""
+    from sanare import _request
+    from sanare._native import native
+    from sanare._subject import Subject
+
+    request = _request.build(call)
+    subject = Subject(call)
+    subject.about(request)
+    ident = get_ident()
+    _state.busy.add(ident)
+    try:
+        report = native().heal(request, subject)
+    finally:
+        _state.busy.discard(ident)
+    flight.report = report
+    return conclude(call, subject, report)
+
+
+def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
+    """The result, if the owner's call returned under the repair; else a note on the exception."""
+    from sanare._report import keep
+
+    keep(report)
+    mark(call.error, str(report.get("id", "")))
+    if subject.interrupted is not None:
+        raise subject.interrupted
+    if report.get("outcome") == "healed" and subject.has_result:
+        return subject.result
+    _leave_note(call, report)
+    return MISSED
+
+
+def _adopt(call: Call) -> Any:
+    """Runs the call under the repair that another thread got accepted meanwhile (C117)."""
+    from sanare._subject import Subject
+
+    subject = Subject(call)
+    why = subject.rerun_unsafe() if call.guard.options.get("rerun", "safe") == "safe" else None
+    if call.guard.options.get("rerun") == "never":
+        why = "rerun is never"
+    if why is not None:
+        _leave_note(call, {"status": "applied", "summary": f"repaired, not re-run: {why}"})
+        return MISSED
+    ident = get_ident()
+    _state.busy.add(ident)
+    try:
+        failure = subject.rerun()
+    finally:
+        _state.busy.discard(ident)
+    if subject.interrupted is not None:
+        raise subject.interrupted
+    if failure is None and subject.has_result:
+        return subject.result
+    _leave_note(call, {"status": "applied", "summary": "the repaired function failed on this call too"})
+    return MISSED
+
+
+def _leave_note(call: Call, report: dict[str, Any]) -> None:
+    """One note, at most 200 characters, on the exception that leaves (C10)."""
+    from sanare._report import note_of
+
+    text = note_of(report)
+    error: Any = call.error
+    mark(error, str(report.get("id", "")) or marked(error) or "passed")
+    if not text:
+        return
+    add = getattr(error, "add_note", None)
+    if add is not None:
+        add(text)
+    else:
+        # Python 3.10 has no notes: the same list, for whoever looks for it.
+        from sanare._frames import instance_dict
+
+        instance_dict(error).setdefault("__notes__", []).append(text)

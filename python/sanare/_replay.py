@@ -1,0 +1,208 @@
+"""Gate 6 on the Python side: examples and contracts, each tried in a child of its own (C50, C51)."""
+
+from __future__ import annotations
+
+import glob
+import os
+
+from sanare import _digest, _state
+from sanare._example import _NOT_GIVEN, Example
+from sanare._trial import _drained
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+    from sanare._subject import Subject
+
+
+class Probe:
+    """One question to a candidate, asked in the child: a callable that gets the candidate function."""
+
+    def __init__(self, subject: Subject, code: CodeType, question: Callable[[Any], Any]) -> None:
+        self.subject = subject
+        self.code = code
+        self.question = question
+        self.marshal: Any = __import__("marshal")
+
+    def __call__(self, folder: str = "") -> bytes:
+        """Runs in the child."""
+        _state.in_child = True
+        call = self.subject.call
+        for function in [*call.guard.living(), call.function]:
+            function.__code__ = self.code
+        answer: dict[str, Any]
+        try:
+            answer = {"state": "returned", "answer": self.question(call.function)}
+        except Exception as error:
+            from sanare._frames import dotted, message_of
+
+            answer = {"state": "raised", "answer": f"{dotted(type(error))}: {message_of(error)[:500]}"}
+        data: bytes = self.marshal.dumps(answer)
+        return data
+
+
+def replay(subject: Subject, source: str) -> list[dict[str, Any]]:
+    """The checks of one candidate, in order; the first that fails ends it."""
+    from sanare import _swap
+
+    options = subject.call.guard.options
+    examples = options.get("examples", ())
+    contract = options.get("contract")
+    if not examples and contract is None:
+        return []
+    code = _swap.code_in(source, subject.call.guard, subject.first_line)
+    if isinstance(code, str):
+        return [_check("examples", "failed", code)]
+    checks: list[dict[str, Any]] = []
+    if contract is not None:
+        checks.append(_contract(subject, code, contract))
+    for example in examples:
+        if checks and checks[-1]["answer"] == "failed":
+            break
+        checks.extend(_example(subject, code, example))
+    return checks
+
+
+def _check(name: str, answer: str, reason: str = "") -> dict[str, Any]:
+    return {"gate": "trial" if name == "contract" else "replay", "name": name, "answer": answer, "reason": reason}
+
+
+def _ask(subject: Subject, code: CodeType, question: Callable[[Any], Any]) -> tuple[str, Any]:
+    """State and answer of one question; `skipped` where there is no child to ask."""
+    from sanare._native import native
+
+    answer = native().in_child(Probe(subject, code, question), subject.readable())
+    if isinstance(answer, bytes):
+        outcome = subject.outcome(answer)
+        return str(outcome["state"]), outcome["answer"]
+    state, detail = answer
+    return ("skipped" if state in ("NoIsolation", "CannotRun") else "failed"), f"{state}: {detail}"
+
+
+def _contract(subject: Subject, code: CodeType, contract: Any) -> dict[str, Any]:
+    call = subject.call
+    mapping = contract if isinstance(contract, dict) and not _is_schema(contract) else {"return": contract}
+
+    def question(function: Any) -> Any:
+        for name, one in mapping.items():
+            if name != "return" and name in call.arguments:
+                apply_contract(one, call.arguments[name])
+        args, kwargs = call.as_passed()
+        if "return" in mapping:
+            apply_contract(mapping["return"], function(*args, **kwargs))
+        return ""
+
+    state, answer = _ask(subject, code, question)
+    if state == "returned":
+        return _check("contract", "passed")
+    return _check("contract", "skipped" if state == "skipped" else "failed", str(answer))
+
+
+def _is_schema(contract: dict[str, Any]) -> bool:
+    return any(key in contract for key in ("$schema", "type", "properties", "$ref"))
+
+
+def apply_contract(contract: Any, value: Any) -> None:
+    """Lets a validator judge a value; it raises when the value breaks it. A class judges each element of a list."""
+    if isinstance(contract, dict):
+        checker = _schema_validator(contract)
+        checker(value)
+    elif isinstance(contract, type):
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, contract):
+                continue
+            validate = getattr(contract, "model_validate", None) or getattr(contract, "parse_obj", None)
+            if validate is not None:
+                validate(item)
+            elif isinstance(item, dict):
+                contract(**item)
+            else:
+                raise TypeError(f"expected {contract.__name__}, got {type(item).__name__}")
+    elif hasattr(contract, "validate_python"):
+        contract.validate_python(value)
+    else:
+        contract(value)
+
+
+def _schema_validator(schema: dict[str, Any]) -> Callable[[Any], Any]:
+    import jsonschema  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    return lambda value: jsonschema.validate(value, schema)
+
+
+def _example(subject: Subject, code: CodeType, example: Any) -> list[dict[str, Any]]:
+    if isinstance(example, Example):
+        return [_one_example(subject, code, example)]
+    if type(example) is str:
+        return _files(subject, code, example)
+    name = getattr(example, "__name__", "example")
+    state, answer = _ask(subject, code, lambda function: str(example(function) and ""))
+    return [_verdict(state, answer, name, state == "returned")]
+
+
+def _verdict(state: str, answer: Any, name: str, good: bool) -> dict[str, Any]:
+    if state == "skipped":
+        return _check("examples", "skipped", f"{name}: {answer}")
+    return _check("examples", "passed" if good else "failed", name if good else f"{name}: {answer}")
+
+
+def _one_example(subject: Subject, code: CodeType, example: Example) -> dict[str, Any]:
+    def question(function: Any) -> Any:
+        try:
+            result = _drained(function(*example.args, **example.kwargs))
+        except Exception as error:
+            if example.raises is not None and isinstance(error, example.raises):
+                return ""
+            raise
+        if example.raises is not None:
+            return f"it does not raise {example.raises.__name__}"
+        if example.returns is not _NOT_GIVEN and not _equal(result, example.returns):
+            return "another result"
+        return ""
+
+    state, answer = _ask(subject, code, question)
+    return _verdict(state, answer, repr(example), state == "returned" and answer == "")
+
+
+def _files(subject: Subject, code: CodeType, pattern: str) -> list[dict[str, Any]]:
+    paths = sorted(glob.glob(pattern if os.path.isabs(pattern) else os.path.join(subject.root, pattern), recursive=True))
+    paths = [path for path in paths if os.path.isfile(path) and not path.endswith(".expected.json")][:100]
+    if not paths:
+        return [_check("examples", "failed", f"the pattern `{pattern}` matches nothing")]
+    return [_one_file(subject, code, path) for path in paths]
+
+
+def _one_file(subject: Subject, code: CodeType, path: str) -> dict[str, Any]:
+    name = os.path.basename(path)
+
+    def question(function: Any) -> Any:
+        return _digest.digest(_drained(function(path)))
+
+    expected_path = path + ".expected.json"
+    if os.path.isfile(expected_path):
+        import json
+
+        with open(expected_path, encoding="utf-8") as file:
+            expected = json.load(file)
+        state, answer = _ask(subject, code, lambda function: "" if _equal(function(path), expected) else "another result")
+        return _verdict(state, answer, name, state == "returned" and answer == "")
+    before_state, before = _ask(subject, subject.call.guard.current, question)
+    if before_state != "returned":
+        return _check("examples", "skipped", f"{name}: the old body does not return on it")
+    state, answer = _ask(subject, code, question)
+    good = state == "returned" and answer == before
+    return _verdict(state, answer if state != "returned" else "another result", name, good)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Equality in which floats may differ by rounding alone (1e-12 relative)."""
+    if isinstance(one, float) and isinstance(other, (int, float)) and not isinstance(other, bool):
+        return one == other or abs(one - other) <= 1e-12 * max(abs(one), abs(other)) or (one != one and other != other)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(_equal(left, right) for left, right in zip(one, other))
+    return _digest.digest(one) == _digest.digest(other) or bool(one == other)

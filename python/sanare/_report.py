@@ -1,0 +1,96 @@
+"""What came of a failure, for the program that had it: one frozen object, whatever the outcome (C99)."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_KEPT = 200
+_reports: dict[str, Report] = {}
+_last: ContextVar[Report | None] = ContextVar("sanare_last_report", default=None)
+
+
+class Report:
+    """The result of one incident. Fields are read like attributes; `to_dict()` gives all of them."""
+
+    __slots__ = ("_fields",)
+    _fields: dict[str, Any]
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        object.__setattr__(self, "_fields", fields)
+
+    def __getattr__(self, name: str) -> Any:
+        fields: dict[str, Any] = object.__getattribute__(self, "_fields")
+        try:
+            return fields[name]
+        except KeyError:
+            raise AttributeError(f"this report has no field {name!r}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a report cannot be changed")
+
+    def __dir__(self) -> list[str]:
+        return sorted([*self._fields, "to_dict", "to_json"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, as plain data."""
+        return dict(self._fields)
+
+    def to_json(self) -> str:
+        """The same as JSON."""
+        import json
+
+        return json.dumps(self._fields, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        fields = self._fields
+        word = fields.get("outcome") or fields.get("status") or ""
+        return f"{word}: {fields.get('summary', '')} ({fields.get('id', '')})"
+
+    def __repr__(self) -> str:
+        return f"<sanare.Report {self}>"
+
+
+def keep(fields: dict[str, Any]) -> Report:
+    """Keeps a report for `sanare.report(error)` and `last_report()`, the last 200 of this process."""
+    kept = Report(fields)
+    _last.set(kept)
+    incident = str(fields.get("id", ""))
+    if incident:
+        while len(_reports) >= _KEPT:
+            _reports.pop(next(iter(_reports)), None)
+        _reports[incident] = kept
+    return kept
+
+
+def report(error: BaseException) -> Report | None:
+    """The report behind an exception, or None."""
+    from sanare._heal import marked
+
+    return _reports.get(marked(error))
+
+
+def last_report() -> Report | None:
+    """The report of the last failure in this context: of this thread, or of this task."""
+    return _last.get()
+
+
+def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
+    """The newest reports of this process, newest first."""
+    found = [kept for kept in reversed(list(_reports.values())) if status in (None, kept._fields.get("status"))]
+    return found[:limit]
+
+
+def note_of(fields: dict[str, Any]) -> str:
+    """The note for the exception: outcome, reason, and where the record is. At most 200 characters."""
+    text = fields.get("note")
+    if type(text) is not str or not text:
+        word = fields.get("outcome") or fields.get("status") or "open"
+        text = f"sanare: {word}: {fields.get('summary') or fields.get('reason') or ''}"
+        if fields.get("id"):
+            tail = f"; sanare show {fields['id']}"
+            text = text[: 200 - len(tail)] + tail
+    return " ".join(text.split())[:200]

@@ -1,0 +1,129 @@
+"""What the Rust half is told of a failing call, put together in one place. Values are raw: Rust reads them, bounded."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sanare import _project
+from sanare._call import Call
+from sanare._compile import guard_from_text
+from sanare._frames import describe
+from sanare._source import find_running, read_text, remembered_text, same_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+
+def build(call: Call) -> dict[str, Any]:
+    """The request of one heal."""
+    guard = call.guard
+    path = os.path.abspath(guard.path) if guard.path[:1] != "<" else guard.path
+    root = _project.root_of(path)
+    state, first_line, source = origin(call, path, root)
+    error = describe(
+        call.error,
+        call.traceback or call.error.__traceback__,
+        root=root,
+        path=guard.path,
+        qualname=guard.qualname,
+        code=call.code,
+    )
+    return {
+        "project_root": root,
+        "path": path,
+        "function": guard.qualname,
+        "module": guard.module,
+        "kind": guard.kind,
+        "first_line": first_line,
+        "origin": state,
+        "source": source,
+        "options": options_of(guard.options),
+        "error": error,
+        "frames": error.pop("frames"),
+        "arguments": [(name, value, file_of(value)) for name, value in call.arguments.items()],
+        "line": call.line(),
+        "begun": call.begun,
+        "complete": call.complete,
+        "unguardable": guard.unguardable,
+        "python": _project.python_version(),
+        "program": sys.argv[0] if getattr(sys, "argv", None) else "",
+    }
+
+
+def options_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The decorator's options as plain data; classes by their dotted names, objects left out."""
+    from sanare._frames import dotted
+
+    plain: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in ("heal_on", "never"):
+            plain[name] = [dotted(one) for one in value]
+        elif name == "examples":
+            plain[name] = [one for one in value if type(one) is str]
+        elif name == "verify":
+            plain[name] = [list(command) for command in value]
+        elif name == "proposers":
+            plain[name] = list(value)
+        elif name != "contract":
+            plain[name] = value
+    return plain
+
+
+def file_of(value: Any) -> str | None:
+    """The path of the regular file that an argument names, or None. A pipe or device is never opened, nor any path
+    that is only looked at."""
+    kind = type(value)
+    if kind is str:
+        text = value
+    elif kind.__module__ in ("pathlib", "pathlib._local") and kind.__name__ in ("PosixPath", "WindowsPath"):
+        text = str(value)
+    else:
+        return None
+    if not text or len(text) > 4096 or "\0" in text or "\n" in text:
+        return None
+    try:
+        return os.path.abspath(text) if os.path.isfile(text) else None
+    except (OSError, ValueError):
+        return None
+
+
+def origin(call: Call, path: str, root: str) -> tuple[str, int, str]:
+    """Where the running code stands now: a state, its first line in the source of today, and that source.
+
+    `file`: in a file of the project. `memory`: in a source that is no file, or in one that may not be written.
+    `changed`: the source of today holds another function of this name. `library`: not the owner's file.
+    `none`: no source (C102, C103).
+    """
+    guard = call.guard
+    text = read_text(path)
+    state = "file"
+    if text is None:
+        text = remembered_text(guard.path, call.function.__globals__)
+        state = "memory"
+    if text is None:
+        return "none", 0, ""
+    if state == "file" and not _project.is_project(path, root):
+        return "library", guard.original.co_firstlineno, text
+    first_line = _locate(text, guard.current, guard.qualname, guard.path)
+    if not first_line:
+        return "changed", 0, text
+    return state, first_line, text
+
+
+def _locate(text: str, code: CodeType, qualname: str, path: str) -> int:
+    """The first line of the running code in a text; 0 when it is not there."""
+    try:
+        # The usual case is an untouched file: the function alone is compiled where it was.
+        guard_from_text(text, code, qualname, {})
+        return code.co_firstlineno
+    except Exception:
+        pass
+    try:
+        module: Any = compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return 0
+    found = find_running(module, qualname, code)
+    return found.co_firstlineno if found is not None and same_code(found, code) else 0

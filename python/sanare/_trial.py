@@ -1,0 +1,145 @@
+"""One trial: what the forked child does with a candidate, and the plain data that it sends back.
+
+The child executes nothing of the module. The candidate's text was compiled before the fork; in the child its code is put
+behind the living functions, the call is made with the real arguments, and only a verdict leaves: state, digest and type
+of the result, whether the arguments changed, and how it failed.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sanare import _digest, _state
+from sanare._call import Call, spread
+from sanare._frames import describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType
+    from typing import Any
+
+
+class Trial:
+    """A prepared trial. Called in the child, with the private folder that may be written."""
+
+    def __init__(self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None) -> None:
+        self.call = call
+        self.code = code
+        self.root = root
+        self.twins = twins
+        # Loaded before the fork: the child may find its imports shut in.
+        self.marshal: Any = __import__("marshal")
+        self.plain: Any = _plain()
+        __import__("opcode")
+        if call.guard.kind in ("coroutine", "async_generator"):
+            __import__("asyncio")
+
+    def __call__(self, folder: str = "") -> bytes:
+        """Runs in the child and gives the outcome as bytes."""
+        _state.in_child = True
+        outcome = self.run(folder)
+        data: bytes = self.marshal.dumps(outcome)
+        return data
+
+    def run(self, folder: str) -> dict[str, Any]:
+        """Runs the candidate in this process. Only for a process that may be thrown away."""
+        call = self.call
+        for function in [*call.guard.living(), call.function]:
+            function.__code__ = self.code
+        arguments = dict(call.arguments)
+        if self.twins is not None:
+            for name, twin in self.twins:
+                arguments[name] = self._twin(twin, call.arguments.get(name), folder)
+        args, kwargs = spread(self.code, arguments)
+        if self.twins is None and call.positional is not None:
+            args, kwargs = call.as_passed()
+        before = _digest.digest(list(arguments.values()))
+        error: Exception | None = None
+        result: Any = None
+        try:
+            result = self._result(call.function(*args, **kwargs))
+        except Exception as raised:
+            error = raised
+        outcome: dict[str, Any] = {
+            "state": "returned" if error is None else "raised",
+            "arguments_changed": _digest.digest(list(arguments.values())) != before,
+        }
+        if error is None:
+            outcome["result_type"] = _digest.type_name(result)
+            outcome["result_empty"] = _digest.is_empty(result)
+            outcome["digest"] = _digest.digest(result)
+            return outcome
+        if isinstance(error, PermissionError):
+            # The sandbox answers so; whether it was the sandbox is for the parent to judge from both bodies.
+            outcome["denied"] = str(error.strerror or "") + (f": {error.filename}" if error.filename else "")
+        outcome["failure"] = self._failure(error)
+        return outcome
+
+    def _twin(self, twin: tuple[Any, ...], real: Any, folder: str) -> Any:
+        if twin[0] != "file":
+            return twin[1]
+        path = os.path.join(folder or ".", twin[1])
+        with open(path, "wb") as file:
+            file.write(twin[2])
+        return path if isinstance(real, str) or real is None else type(real)(path)
+
+    def _result(self, value: Any) -> Any:
+        """What the owner's caller would get out of it: awaited, or drained to 10,000 items."""
+        kind = self.call.guard.kind
+        if kind == "coroutine":
+            import asyncio
+
+            return _drained(asyncio.run(value))
+        if kind == "async_generator":
+            import asyncio
+
+            return asyncio.run(_drain_async(value))
+        return _drained(value)
+
+    def _failure(self, error: BaseException) -> dict[str, Any]:
+        guard = self.call.guard
+        traceback = error.__traceback__
+        while traceback is not None and traceback.tb_frame.f_code is not self.code:
+            traceback = traceback.tb_next
+        failure = describe(
+            error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code
+        )
+        return _plain_failure(failure, self.plain)
+
+
+def _plain_failure(failure: dict[str, Any], plain: Any) -> dict[str, Any]:
+    failure["args"] = [plain(value) for value in failure["args"]]
+    for frame in failure.get("frames", ()):
+        frame["locals"] = {name: plain(value) for name, value in frame["locals"].items()}
+    if failure["cause"] is not None:
+        failure["cause"] = _plain_failure(failure["cause"], plain)
+    return failure
+
+
+def _plain() -> Any:
+    from sanare._native import native
+
+    return native().plain
+
+
+def _drained(value: Any) -> Any:
+    """Items of a generator or other one-shot iterator: an error in them is an error of the call."""
+    kind = type(value)
+    if kind.__module__ in ("builtins", "itertools", "_csv", "csv") and hasattr(kind, "__next__"):
+        items = []
+        for item in value:
+            items.append(item)
+            if len(items) >= _digest.ITEMS:
+                break
+        return (kind.__name__, items)
+    return value
+
+
+async def _drain_async(value: Any) -> Any:
+    items = []
+    async for item in value:
+        items.append(item)
+        if len(items) >= _digest.ITEMS:
+            break
+    return ("async_generator", items)
