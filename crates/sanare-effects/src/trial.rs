@@ -8,9 +8,9 @@
 mod child;
 mod folder;
 #[cfg(target_os = "linux")]
-mod offspring;
-#[cfg(target_os = "linux")]
 mod parent;
+#[cfg(target_os = "linux")]
+mod shared_memory;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -108,7 +108,7 @@ pub struct Trial {
     pub weaker: Vec<Part>,
     /// Clearing a large copy away takes the kernel as long as making it, and can go on while the report is read.
     #[cfg(target_os = "linux")]
-    _remains: Option<offspring::Offspring>,
+    _remains: Option<crate::process::offspring::Offspring>,
 }
 
 /// Why no trial could be started.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::child::{self, Birth};
 use super::folder::size_of;
-use super::offspring::{Offspring, State};
 use super::wire::{self, Ear, Heard, SECRET};
 use super::{CannotFork, Hooks, Limits, Trial, TrialEnd};
+use crate::process::offspring::{Offspring, State};
 use crate::sandbox::{Part, Prepared, ShutIn, address_space, answer_refused};
 
 /// How often a quiet child's folder is measured.
