@@ -92,6 +92,7 @@ struct Style {
     prefixes: Vec<String>,
     suffixes: Vec<String>,
     bare: bool,
+    parentheses: bool,
     minus: Vec<char>,
     target: char,
     sign: Vec<String>,
@@ -107,13 +108,14 @@ impl Style {
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             bare: false,
+            parentheses: false,
             minus: Vec::new(),
             target: '.',
             sign: Vec::new(),
             old: None,
         };
         for grammar in grammars {
-            if grammar.negative != Negative::Leading
+            if grammar.negative == Negative::Trailing
                 || (style.decimal.is_some() && grammar.decimal.is_some() && style.decimal != grammar.decimal)
             {
                 return None;
@@ -123,6 +125,7 @@ impl Style {
             add(&mut style.prefixes, &grammar.prefixes);
             add(&mut style.suffixes, &grammar.suffixes);
             add(&mut style.minus, &grammar.minus);
+            style.parentheses |= grammar.negative == Negative::Parentheses;
             style.bare |= grammar.prefixes.is_empty() && grammar.suffixes.is_empty();
         }
         if style.decimal.is_some_and(|decimal| style.grouping.contains(&decimal)) {
@@ -169,6 +172,7 @@ impl Style {
         signs.extend(self.prefixes.iter().cloned());
         signs.extend(self.suffixes.iter().cloned());
         signs.extend(self.minus.iter().map(|letter| letter.to_string()));
+        signs.extend(self.parentheses.then(|| "(".to_owned()));
         signs.retain(|sign| !accepted.contains(sign.as_str()));
         signs
     }
@@ -176,7 +180,7 @@ impl Style {
     fn pattern(&self) -> String {
         let either = |texts: &[String]| texts.iter().map(|text| escaped(text)).collect::<Vec<_>>().join("|");
         let minus: String = self.minus.iter().map(|letter| escaped(&letter.to_string())).collect();
-        let sign = format!("[-+{minus}]?");
+        let sign = if self.parentheses { format!("[-+({minus}]?") } else { format!("[-+{minus}]?") };
         let optional = if self.bare { "?" } else { "" };
         let mut pattern = String::from("\\s*");
         pattern.push_str(&sign);
@@ -196,7 +200,7 @@ impl Style {
         if !self.suffixes.is_empty() {
             pattern.push_str(&format!("(?:\\s*(?:{})){optional}", either(&self.suffixes)));
         }
-        pattern.push_str("\\s*");
+        pattern.push_str(if self.parentheses { "\\)?\\s*" } else { "\\s*" });
         pattern
     }
 
@@ -210,6 +214,10 @@ impl Style {
         }
         for letter in &self.grouping {
             replace(&letter.to_string(), "");
+        }
+        if self.parentheses {
+            replace("(", "-");
+            replace(")", "");
         }
         for letter in &self.minus {
             replace(&letter.to_string(), "-");
@@ -230,6 +238,9 @@ impl Style {
         }
         for affix in self.prefixes.iter().chain(&self.suffixes) {
             parts.push(format!("with {affix}"));
+        }
+        if self.parentheses {
+            parts.push("with parentheses for a minus".to_owned());
         }
         if !self.minus.is_empty() {
             parts.push("with another minus sign".to_owned());
