@@ -415,10 +415,21 @@ impl<'a> Code<'a> {
             });
             // `frame.groupby("a")["b"]`: the value is that of the subscript around the name.
             let around = self.tree.parent_expr(id).map(|(_, around)| around);
-            let whole = around.filter(|around| around.as_subscript_expr().is_some_and(|subscript| std::ptr::eq(&*subscript.slice, expr)));
+            let whole = around.filter(|around| {
+                around.as_subscript_expr().is_some_and(|subscript| std::ptr::eq(&*subscript.slice, expr))
+            });
             for text in texts.unwrap_or_default() {
-                if known.iter().any(|name| name == text) && !reads.all.iter().any(|read| read.key == Key::Name(text.to_owned())) {
-                    push(reads, at, Key::Name(text.to_owned()), Via::Frame, whole.unwrap_or(expr), text_of(expr).map(|_| expr));
+                if known.iter().any(|name| name == text)
+                    && !reads.all.iter().any(|read| read.key == Key::Name(text.to_owned()))
+                {
+                    push(
+                        reads,
+                        at,
+                        Key::Name(text.to_owned()),
+                        Via::Frame,
+                        whole.unwrap_or(expr),
+                        text_of(expr).map(|_| expr),
+                    );
                 }
             }
         }

@@ -92,7 +92,8 @@ pub fn encode(text: &str, python: &str) -> Vec<u8> {
         name if name.starts_with("utf") || name.is_empty() => text.as_bytes().to_vec(),
         name => {
             let label = PAGES.iter().find(|page| page.python == name).map_or(name, |page| page.label);
-            Encoding::for_label(label.as_bytes()).map_or_else(|| text.as_bytes().to_vec(), |page| page.encode(text).0.into_owned())
+            Encoding::for_label(label.as_bytes())
+                .map_or_else(|| text.as_bytes().to_vec(), |page| page.encode(text).0.into_owned())
         }
     }
 }
