@@ -132,7 +132,7 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
 
     request = _request.build(call)
     subject = Subject(call)
-    subject.first_line = request["first_line"] or subject.first_line
+    subject.about(request)
     ident = get_ident()
     _state.busy.add(ident)
     try:

@@ -85,6 +85,8 @@ pub struct Entry {
     pub role: Option<Role>,
     /// A general word that may stand before or after what it tells of (`date` of `order date`).
     pub head: bool,
+    /// A word that relates what stands before it to what stands after (`per`, `to`): order is part of the sense.
+    pub relation: bool,
     /// For a word made of several meanings: those, in English order; else itself.
     pub parts: Vec<EntryId>,
     /// Entries near in meaning (I8).

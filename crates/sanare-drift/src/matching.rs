@@ -1,10 +1,14 @@
 //! Which seen field is which expected field: identity, support, vetoes, one-to-one, or a refusal (C54 to C59).
 
-use sanare_core::outcome::Reason;
+mod assign;
+mod evidence;
+mod near;
+mod report;
+mod settle;
+mod veto;
 
 use crate::lexicon::Lexicon;
-use crate::names;
-use crate::problem::{Mapping, Refusal, Tier};
+use crate::problem::{Mapping, Refusal};
 use crate::profile::Profile;
 
 /// A field that was there before, or that the code reads.
@@ -61,32 +65,41 @@ pub struct MatchContext<'a> {
     pub closed_record: bool,
 }
 
+/// Links that only values can show, for callers that hold recorded calls or declared equations.
+#[derive(Clone, Debug, Default)]
+pub struct ValueLinks {
+    /// Expected and seen fields of which at least 90 % of 20 or more distinct id-like values are the same (I6).
+    pub overlaps: Vec<(String, String)>,
+    /// Expected and seen fields for which alone a declared equation holds on at least 99 % of 20 or more rows (I7).
+    pub equations: Vec<(String, String)>,
+}
+
+/// The most names that are mapped at once (C55, clause 6).
+pub const MOST_NAMES: usize = 20;
+
+/// The most columns that are looked at (C55, clause 6).
+pub const MOST_COLUMNS: usize = 2_000;
+
 /// Maps each needed field that is not there under its own name to a seen field.
+///
+/// `expected` holds all remembered names and all names that the code reads. Names that are there map to themselves and
+/// are not returned. Whether the edit works on every row (clause 5 of C55) is for the caller to see.
 ///
 /// # Errors
 /// A refusal with the whole reasoning, when one of them cannot be mapped.
-pub fn match_fields(expected: &[Expected], seen: &[Seen], _context: &MatchContext) -> Result<Vec<Mapping>, Refusal> {
-    let there = |name: &str| seen.iter().any(|field| field.name == name);
-    let mut mappings = Vec::new();
-    for field in expected.iter().filter(|field| field.needed && !there(&field.name)) {
-        let alike: Vec<&Seen> = seen
-            .iter()
-            .filter(|other| names::same(&field.name, &other.name) && !expected.iter().any(|one| one.name == other.name))
-            .collect();
-        let [one] = alike[..] else {
-            return Err(Refusal {
-                reason: if alike.is_empty() { Reason::MissingField } else { Reason::Ambiguous },
-                summary: format!("`{}` is not in the data", field.name),
-                fields: Vec::new(),
-                hint: String::new(),
-            });
-        };
-        mappings.push(Mapping {
-            expected: field.name.clone(),
-            seen: one.name.clone(),
-            evidence: vec!["I3 equal canonical name".to_owned()],
-            tier: Tier::A,
-        });
-    }
-    Ok(mappings)
+pub fn match_fields(expected: &[Expected], seen: &[Seen], context: &MatchContext) -> Result<Vec<Mapping>, Refusal> {
+    match_with_links(expected, seen, context, &ValueLinks::default())
+}
+
+/// Like [`match_fields`], with links shown by values.
+///
+/// # Errors
+/// See [`match_fields`].
+pub fn match_with_links(
+    expected: &[Expected],
+    seen: &[Seen],
+    context: &MatchContext,
+    links: &ValueLinks,
+) -> Result<Vec<Mapping>, Refusal> {
+    assign::Table::of(expected, seen, context, links)?.decide()
 }

@@ -292,6 +292,6 @@ fn is_noise(words: &[String], at: usize) -> bool {
     let beside = |list: &[&str]| (at > 0 && is(at - 1, list)) || is(at + 1, list);
     let last = at + 1 == words.len();
     is(at, &["the", "of"])
-        || ((at == 0 || last) && is(at, &["field", "column", "col"]))
+        || ((at == 0 || last) && is(at, &["field", "column"]))
         || (is(at, &["nr", "no", "num", "number"]) && beside(&["id", "identifier", "uuid", "guid"]))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sanare_core::value::Value;
 
+use crate::problem::Argument;
 use crate::profile::Profile;
 use crate::shape::ObjectShape;
 
@@ -21,8 +22,22 @@ pub fn of_all(values: &[&Value]) -> ObjectShape {
     of_many(values, DEPTH)
 }
 
+/// The shape of an argument that is nested data, or text or a file of JSON; nothing for others.
+pub fn of_argument(argument: &Argument) -> Option<ObjectShape> {
+    match (&argument.value, &argument.file) {
+        (_, Some(file)) if file.complete => of_text(std::str::from_utf8(&file.bytes).ok()?),
+        (_, Some(_)) => None,
+        (value @ (Value::Map(_) | Value::List(_)), None) => Some(of(value)),
+        (Value::Text(text), None) if text.trim_start().starts_with(['{', '[']) => of_text(text),
+        _ => None,
+    }
+}
+
 /// The shape of a file's content, when it is JSON or one JSON value on each line.
 pub fn of_text(text: &str) -> Option<ObjectShape> {
+    if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        return None;
+    }
     read_json(text).map(|value| of(&value)).or_else(|| read_lines(text).map(|lines| of(&Value::List(lines))))
 }
 
@@ -47,9 +62,7 @@ impl ObjectShape {
     /// The shape behind a key of a mapping, and whether it was always there.
     pub fn key(&self, name: &str) -> Option<(&ObjectShape, bool)> {
         match self {
-            Self::Map { keys } => {
-                keys.iter().find(|(key, ..)| key == name).map(|(_, shape, always)| (shape, *always))
-            }
+            Self::Map { keys } => keys.iter().find(|(key, ..)| key == name).map(|(_, shape, always)| (shape, *always)),
             _ => None,
         }
     }
@@ -131,9 +144,9 @@ mod tests {
     fn spoken(shape: &ObjectShape) -> String {
         match shape {
             ObjectShape::Map { keys } => {
-                let keys = keys.iter().map(|(key, shape, always)| {
-                    format!("{key}{}: {}", if *always { "" } else { "?" }, spoken(shape))
-                });
+                let keys = keys
+                    .iter()
+                    .map(|(key, shape, always)| format!("{key}{}: {}", if *always { "" } else { "?" }, spoken(shape)));
                 format!("{{{}}}", keys.collect::<Vec<_>>().join(", "))
             }
             ObjectShape::List { member } => format!("[{}]", member.as_deref().map(spoken).unwrap_or_default()),

@@ -39,6 +39,8 @@ pub struct Profile {
     pub id_like: bool,
     /// Whether numbers are written with leading zeros.
     pub leading_zeros: bool,
+    /// Whether at least half of the values are numbers of one grammar and the others are not.
+    pub mostly_numbers: bool,
     /// The one length of all texts, if they share one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<u16>,
@@ -256,7 +258,19 @@ impl Profile {
                 self.leading_zeros = true;
                 self.id_like = one_width;
             }
-            Err(_) => {
+            Err(reason) => {
+                if let number::Undecided::NotNumbers(strangers) = &reason
+                    && strangers.len() * 2 <= held.len()
+                {
+                    let mut strangers = strangers.iter().peekable();
+                    let rest: Vec<&str> = held
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, _)| strangers.next_if(|stranger| *stranger == at).is_none())
+                        .map(|(_, text)| *text)
+                        .collect();
+                    self.mostly_numbers = number::decide(&rest, None).is_ok();
+                }
                 self.validator = values::validator(held).map(str::to_owned);
                 let digits = trimmed.iter().all(|text| text.bytes().any(|b| b.is_ascii_digit()) && !text.contains(' '));
                 let different = self.distinct == Distinct::All && trimmed.len() > 1;

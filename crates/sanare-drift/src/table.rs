@@ -1,5 +1,6 @@
 //! What an argument holds, read the way the code reads it: bytes, text, dialect, header row, columns.
 
+pub mod audit;
 pub mod book;
 pub mod delimited;
 pub mod encoding;
@@ -170,6 +171,13 @@ impl<'a> Tables<'a> {
                 rest.to_owned()
             }
             None => text,
+        };
+        let mut dropped: Vec<&str> = input.dropped.clone().unwrap_or_default();
+        dropped.extend(reader.keyword("comment").and_then(|comment| self.code.constant_text(comment)));
+        let text = if dropped.is_empty() {
+            text
+        } else {
+            text.split_inclusive('\n').filter(|line| !dropped.iter().any(|start| line.starts_with(start))).collect()
         };
         view.ends_whole = text.ends_with(['\n', '\r']);
         view.declared_delimiter = self.declared_delimiter(reader)?;

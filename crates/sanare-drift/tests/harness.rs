@@ -220,8 +220,12 @@ fn failure(json: &Json) -> Failure {
             .map(|frame| Frame {
                 function: frame["function"].as_str().unwrap_or_default().to_owned(),
                 line: frame["line"].as_u64().unwrap_or_default() as usize,
-                locals: pairs(&frame["locals"]), ..Default::default() })
-            .collect(), ..Default::default() }
+                locals: pairs(&frame["locals"]),
+                ..Default::default()
+            })
+            .collect(),
+        ..Default::default()
+    }
 }
 
 fn runtime(json: &Json) -> Runtime {

@@ -10,6 +10,8 @@ mod folder;
 #[cfg(target_os = "linux")]
 mod parent;
 #[cfg(target_os = "linux")]
+mod shared_memory;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use folder::PrivateFolder;
@@ -87,8 +89,8 @@ pub enum TrialEnd {
     Interrupted,
 }
 
-/// A trial that is over: its process is gone and collected.
-#[derive(Clone, Debug)]
+/// A trial that is over: its process has ended or is being ended, and is collected when this is dropped.
+#[derive(Debug)]
 pub struct Trial {
     /// How it ended.
     pub end: TrialEnd,
@@ -104,6 +106,9 @@ pub struct Trial {
     pub cpu: Duration,
     /// Parts that were missing and accepted so.
     pub weaker: Vec<Part>,
+    /// Clearing a large copy away takes the kernel as long as making it, and can go on while the report is read.
+    #[cfg(target_os = "linux")]
+    _remains: Option<crate::process::offspring::Offspring>,
 }
 
 /// Why no trial could be started.

@@ -102,22 +102,77 @@ pub fn is_page_count(name: &str) -> bool {
 /// Names of a page's own number.
 pub fn is_page_number(name: &str) -> bool {
     let word: String = name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
-    matches!(word.as_str(), "page" | "pagenumber" | "pageno" | "number" | "pagenum" | "index" | "pageindex" | "seq" | "sequence" | "no")
+    matches!(
+        word.as_str(),
+        "page" | "pagenumber" | "pageno" | "number" | "pagenum" | "index" | "pageindex" | "seq" | "sequence" | "no"
+    )
 }
 
 const MORE: &[&str] = &[
-    "next", "nextpage", "nexturl", "nextlink", "nextpagetoken", "nexttoken", "nextcursor", "hasmore", "hasnext", "hasnextpage", "more", "moreresults",
-    "odatanextlink", "continuation", "continuationtoken", "continue", "cursor", "endcursor", "scrollid", "truncated", "istruncated", "partial", "nextoffset",
-    "nexthref", "paginationtoken", "lastevaluatedkey",
+    "next",
+    "nextpage",
+    "nexturl",
+    "nextlink",
+    "nextpagetoken",
+    "nexttoken",
+    "nextcursor",
+    "hasmore",
+    "hasnext",
+    "hasnextpage",
+    "more",
+    "moreresults",
+    "odatanextlink",
+    "continuation",
+    "continuationtoken",
+    "continue",
+    "cursor",
+    "endcursor",
+    "scrollid",
+    "truncated",
+    "istruncated",
+    "partial",
+    "nextoffset",
+    "nexthref",
+    "paginationtoken",
+    "lastevaluatedkey",
 ];
 
 const LAST: &[&str] = &["islast", "lastpage", "islastpage", "complete", "iscomplete", "done"];
 
 const TOTALS: &[&str] = &[
-    "total", "totalcount", "totalresults", "totalrecords", "totalitems", "totalelements", "totalhits", "numfound", "recordstotal", "count", "resultcount",
-    "totalrows", "numresults", "itemcount", "recordcount", "available", "found",
+    "total",
+    "totalcount",
+    "totalresults",
+    "totalrecords",
+    "totalitems",
+    "totalelements",
+    "totalhits",
+    "numfound",
+    "recordstotal",
+    "count",
+    "resultcount",
+    "totalrows",
+    "numresults",
+    "itemcount",
+    "recordcount",
+    "available",
+    "found",
 ];
 
-const PAGES: &[&str] = &["pagecount", "totalpages", "pagestotal", "numpages", "npages", "lastpagenumber", "maxpage", "pages"];
+const PAGES: &[&str] =
+    &["pagecount", "totalpages", "pagestotal", "numpages", "npages", "lastpagenumber", "maxpage", "pages"];
 
-const ENVELOPES: &[&str] = &["meta", "metadata", "paging", "pagination", "links", "page", "pageinfo", "info", "cursors", "resultset", "summary", "navigation"];
+const ENVELOPES: &[&str] = &[
+    "meta",
+    "metadata",
+    "paging",
+    "pagination",
+    "links",
+    "page",
+    "pageinfo",
+    "info",
+    "cursors",
+    "resultset",
+    "summary",
+    "navigation",
+];

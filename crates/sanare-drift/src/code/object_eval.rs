@@ -11,7 +11,9 @@ impl<'a> Walker<'a> {
     pub(crate) fn eval(&mut self, expr: &'a Expr) -> Sym {
         match expr {
             Expr::Name(name) => self.lookup(name.id.as_str()),
-            Expr::StringLiteral(_) | Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => constant(expr),
+            Expr::StringLiteral(_) | Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) | Expr::NoneLiteral(_) => {
+                constant(expr)
+            }
             Expr::Subscript(subscript) => self.subscript(expr.range(), &subscript.value, &subscript.slice),
             Expr::Attribute(attribute) => {
                 let base = self.eval(&attribute.value);
@@ -21,7 +23,8 @@ impl<'a> Walker<'a> {
             Expr::Call(call) => self.call(call),
             Expr::BinOp(operation) => {
                 let (left, right) = (self.eval(&operation.left), self.eval(&operation.right));
-                let text = matches!(operation.op, Operator::Add) && [&left, &right].iter().any(|side| matches!(side, Sym::Texts(_)));
+                let text = matches!(operation.op, Operator::Add)
+                    && [&left, &right].iter().any(|side| matches!(side, Sym::Texts(_)));
                 let format = matches!(operation.op, Operator::Mod) && matches!(left, Sym::Texts(_));
                 let how = match (format, text) {
                     (true, _) => Usage::Format,
@@ -69,7 +72,13 @@ impl<'a> Walker<'a> {
                 let mut left = (self.eval(&compare.left), compare.left.range());
                 for (op, comparator) in compare.ops.iter().zip(&compare.comparators) {
                     let right = self.eval(comparator);
-                    self.compared(*op, &left, &(right.clone(), comparator.range()), expr.range(), matches!(comparator, Expr::NoneLiteral(_)));
+                    self.compared(
+                        *op,
+                        &left,
+                        &(right.clone(), comparator.range()),
+                        expr.range(),
+                        matches!(comparator, Expr::NoneLiteral(_)),
+                    );
                     left = (right, comparator.range());
                 }
                 Sym::Literal
@@ -234,7 +243,9 @@ impl<'a> Walker<'a> {
         let Sym::At(place) = base else {
             self.used(&key, slice.range(), Usage::Key);
             return match (base, integer(slice)) {
-                (Sym::Tuple(parts), Some(at)) => usize::try_from(at).ok().and_then(|at| parts.get(at).cloned()).unwrap_or(Sym::Unknown),
+                (Sym::Tuple(parts), Some(at)) => {
+                    usize::try_from(at).ok().and_then(|at| parts.get(at).cloned()).unwrap_or(Sym::Unknown)
+                }
                 (Sym::Display(parts), Some(0)) => parts.into_iter().next().unwrap_or(Sym::Unknown),
                 (Sym::Iter(member), Some(_)) => *member,
                 _ => Sym::Unknown,
@@ -295,7 +306,9 @@ impl<'a> Walker<'a> {
         }
         self.passed(&arguments, &name);
         match arguments.first() {
-            Some((_, _, Sym::At(place) | Sym::Made(place))) if CONVERSIONS.contains(&name.as_str()) => Sym::Made(place.clone()),
+            Some((_, _, Sym::At(place) | Sym::Made(place))) if CONVERSIONS.contains(&name.as_str()) => {
+                Sym::Made(place.clone())
+            }
             _ => Sym::Unknown,
         }
     }
@@ -318,7 +331,8 @@ impl<'a> Walker<'a> {
     fn passed(&mut self, arguments: &[(Option<String>, TextRange, Sym)], name: &str) {
         let converts = CONVERSIONS.contains(&name);
         for (at, (_, range, sym)) in arguments.iter().enumerate() {
-            let how = if converts && at == 0 { Usage::Convert(name.to_owned()) } else { Usage::Passed(name.to_owned()) };
+            let how =
+                if converts && at == 0 { Usage::Convert(name.to_owned()) } else { Usage::Passed(name.to_owned()) };
             self.used(sym, *range, how);
         }
     }
@@ -338,7 +352,9 @@ impl<'a> Walker<'a> {
                 self.used(&sym, range, Usage::Length);
                 Some(Sym::Literal)
             }
-            "list" | "tuple" | "iter" | "reversed" | "copy.copy" | "copy.deepcopy" | "dict" if call.arguments.keywords.is_empty() => {
+            "list" | "tuple" | "iter" | "reversed" | "copy.copy" | "copy.deepcopy" | "dict"
+                if call.arguments.keywords.is_empty() =>
+            {
                 Some(self.eval(first?))
             }
             "set" | "frozenset" | "collections.Counter" | "Counter" => {
@@ -359,7 +375,11 @@ impl<'a> Walker<'a> {
                 }
                 let member = self.member(&sym, first?.range());
                 self.keyed(call, &member, range);
-                Some(if name == "sorted" { if matches!(sym, Sym::At(_)) { sym } else { Sym::Iter(Box::new(member)) } } else { member })
+                Some(if name == "sorted" {
+                    if matches!(sym, Sym::At(_)) { sym } else { Sym::Iter(Box::new(member)) }
+                } else {
+                    member
+                })
             }
             "sum" | "math.fsum" | "statistics.mean" | "statistics.median" => {
                 let sym = self.eval(first?);
@@ -482,7 +502,11 @@ impl<'a> Walker<'a> {
                 }
                 let Sym::Texts(texts) = key else {
                     self.used(&key, first.range(), Usage::Key);
-                    return Sym::At(place.then(if integer(first).is_some() { Step::Index(integer(first).unwrap_or(0)) } else { Step::Entry }));
+                    return Sym::At(place.then(if integer(first).is_some() {
+                        Step::Index(integer(first).unwrap_or(0))
+                    } else {
+                        Step::Entry
+                    }));
                 };
                 let literal = matches!(first, Expr::StringLiteral(_));
                 for text in &texts {
@@ -514,7 +538,9 @@ impl<'a> Walker<'a> {
             }
             (Sym::Handle(parameter), "read") => Sym::FileText(parameter.clone()),
             (Sym::Handle(parameter), "readlines") => Sym::Iter(Box::new(Sym::Line(parameter.clone(), Text::Handle))),
-            (Sym::FileText(parameter), "splitlines" | "split") => Sym::Iter(Box::new(Sym::Line(parameter.clone(), Text::FileText))),
+            (Sym::FileText(parameter), "splitlines" | "split") => {
+                Sym::Iter(Box::new(Sym::Line(parameter.clone(), Text::FileText)))
+            }
             (Sym::FileText(_) | Sym::Line(..), "strip" | "lstrip" | "rstrip" | "decode") => base.clone(),
             (Sym::At(_), _) => {
                 self.used(base, range, Usage::Method(method.to_owned()));
@@ -533,7 +559,8 @@ impl<'a> Walker<'a> {
                     }
                 };
                 for (_, argument, sym) in &arguments {
-                    let sym = if matches!(method, "extend" | "join") { self.member(sym, *argument) } else { sym.clone() };
+                    let sym =
+                        if matches!(method, "extend" | "join") { self.member(sym, *argument) } else { sym.clone() };
                     self.used(&sym, *argument, how.clone());
                 }
                 Sym::Unknown
@@ -571,7 +598,9 @@ fn integer(expr: &Expr) -> Option<i64> {
             Number::Int(value) => value.as_i64(),
             _ => None,
         },
-        Expr::UnaryOp(operation) if matches!(operation.op, UnaryOp::USub) => integer(&operation.operand).map(|value| -value),
+        Expr::UnaryOp(operation) if matches!(operation.op, UnaryOp::USub) => {
+            integer(&operation.operand).map(|value| -value)
+        }
         _ => None,
     }
 }

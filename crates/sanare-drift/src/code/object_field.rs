@@ -27,15 +27,19 @@ pub fn written(view: &View, container: &Place, moves: &[Move], comment: &str) ->
     let mut draft = Draft::new(view.subject);
     let reads: Vec<(&Move, &Read)> = moves
         .iter()
-        .flat_map(|moved| view.keys_read(container).filter(|(key, _)| *key == moved.key).map(move |(_, read)| (moved, read)))
+        .flat_map(|moved| {
+            view.keys_read(container).filter(|(key, _)| *key == moved.key).map(move |(_, read)| (moved, read))
+        })
         .collect();
-    let here: Vec<&(&Move, &Read)> = reads.iter().filter(|(_, read)| read.owner == 0 && read.how != How::Written).collect();
+    let here: Vec<&(&Move, &Read)> =
+        reads.iter().filter(|(_, read)| read.owner == 0 && read.how != How::Written).collect();
     let helper = Helper { steps: &steps, moves, comment, indirect: here.iter().any(|(_, read)| !read.literal) };
     for (moved, read) in here {
         let text = helper.read(view, &mut draft, moved, read)?;
         draft.replace(read.range, text);
     }
-    let mut vias: Vec<usize> = reads.iter().filter(|(_, read)| read.owner > 0).filter_map(|(_, read)| read.via).collect();
+    let mut vias: Vec<usize> =
+        reads.iter().filter(|(_, read)| read.owner > 0).filter_map(|(_, read)| read.via).collect();
     vias.sort_unstable();
     vias.dedup();
     if reads.iter().any(|(_, read)| read.owner > 0 && read.via.is_none()) {
@@ -63,7 +67,11 @@ impl Helper<'_> {
             How::Subscript => {
                 let name = self.name(draft);
                 let key = if read.literal { old } else { key_text(view, read)?.to_owned() };
-                Some(if self.given(read.literal) { format!("{name}({base}, {key}, {new})") } else { format!("{name}({base}, {key})") })
+                Some(if self.given(read.literal) {
+                    format!("{name}({base}, {key}, {new})")
+                } else {
+                    format!("{name}({base}, {key})")
+                })
             }
             How::Get(_) if self.steps.is_empty() && read.literal => {
                 let text = draft.text(read.range);
@@ -100,9 +108,16 @@ impl Helper<'_> {
         let mut lines = Vec::new();
         let parameters = if given { "record, name, alias" } else { "record, name" };
         lines.push(format!("def {name}({parameters}):"));
-        let alias = if given { "alias" } else if self.renamed() { "aliases[name]" } else { "name" };
+        let alias = if given {
+            "alias"
+        } else if self.renamed() {
+            "aliases[name]"
+        } else {
+            "name"
+        };
         if alias == "aliases[name]" {
-            let pairs: Vec<String> = self.moves.iter().map(|moved| format!("{}: {}", literal(&moved.key), literal(&moved.name))).collect();
+            let pairs: Vec<String> =
+                self.moves.iter().map(|moved| format!("{}: {}", literal(&moved.key), literal(&moved.name))).collect();
             lines.push("    if name in record:".into());
             lines.push("        return record[name]".into());
             lines.push(format!("    aliases = {{{}}}", pairs.join(", ")));
@@ -126,7 +141,10 @@ impl Helper<'_> {
         lines.push("        return record[name]".into());
         lines.extend(inner(self.steps, "name"));
         lines.push(format!("    if {alias} not in inner:"));
-        lines.push(format!("        raise KeyError(f\"{{name!r}} is neither in {{list(record)}} nor in {}\")", bare(&spoken(self.steps))));
+        lines.push(format!(
+            "        raise KeyError(f\"{{name!r}} is neither in {{list(record)}} nor in {}\")",
+            bare(&spoken(self.steps))
+        ));
         lines.push(format!("    return inner[{alias}]"));
         lines
     }
@@ -150,17 +168,28 @@ impl Helper<'_> {
     fn adapter(&self, name: &str) -> Vec<String> {
         let mut lines = vec![format!("def {name}(record):")];
         if self.steps.is_empty() {
-            let pairs: Vec<String> = self.moves.iter().map(|moved| format!("{}: {}", literal(&moved.key), literal(&moved.name))).collect();
+            let pairs: Vec<String> =
+                self.moves.iter().map(|moved| format!("{}: {}", literal(&moved.key), literal(&moved.name))).collect();
             lines.push(format!("    names = {{{}}}", pairs.join(", ")));
-            lines.push("    found = {old: record[new] for old, new in names.items() if old not in record and new in record}".into());
+            lines.push(
+                "    found = {old: record[new] for old, new in names.items() if old not in record and new in record}"
+                    .into(),
+            );
             lines.push("    return {**record, **found}".into());
             return lines;
         }
         let known: Vec<String> = self.moves.iter().map(|moved| format!("{} in record", literal(&moved.key))).collect();
         lines.push(format!("    if {}:", known.join(" or ")));
         lines.push("        return record".into());
-        lines.extend(inner(self.steps, &literal(&self.moves.first().map(|moved| moved.key.clone()).unwrap_or_default())));
-        let pairs: Vec<String> = self.moves.iter().map(|moved| format!("{}: inner[{}]", literal(&moved.key), literal(&moved.name))).collect();
+        lines.extend(inner(
+            self.steps,
+            &literal(&self.moves.first().map(|moved| moved.key.clone()).unwrap_or_default()),
+        ));
+        let pairs: Vec<String> = self
+            .moves
+            .iter()
+            .map(|moved| format!("{}: inner[{}]", literal(&moved.key), literal(&moved.name)))
+            .collect();
         lines.push(format!("    return {{**record, {}}}", pairs.join(", ")));
         lines
     }

@@ -74,7 +74,9 @@ pub fn occurrences(value: &Value, name: &str, depth: usize) -> usize {
             let here = usize::from(entries.iter().any(|(key, _)| key == name));
             here + entries.iter().map(|(_, inner)| occurrences(inner, name, depth - 1)).sum::<usize>()
         }
-        Value::List(items) if depth > 0 => items.iter().map(|inner| occurrences(inner, name, depth - 1)).max().unwrap_or(0),
+        Value::List(items) if depth > 0 => {
+            items.iter().map(|inner| occurrences(inner, name, depth - 1)).max().unwrap_or(0)
+        }
         _ => 0,
     }
 }
@@ -90,7 +92,11 @@ fn fits(view: &View, place: &Place, values: &[&Value], found: &mut Fit, depth: u
         return true;
     }
     let names = view.key_names(place);
-    let entries = view.reading.reads.iter().any(|read| read.place.parent().is_some_and(|(of, step)| of == *place && *step == Step::Entry));
+    let entries = view
+        .reading
+        .reads
+        .iter()
+        .any(|read| read.place.parent().is_some_and(|(of, step)| of == *place && *step == Step::Entry));
     if !names.is_empty() {
         return values.iter().all(|value| value.as_map().is_some())
             && names.iter().all(|name| {
@@ -99,12 +105,15 @@ fn fits(view: &View, place: &Place, values: &[&Value], found: &mut Fit, depth: u
                 if !there.is_empty() && !found.keys.contains(name) {
                     found.keys.push(name.clone());
                 }
-                (there.len() == values.len() || !must_have(view, &place)) && fits(view, &place, &there, found, depth - 1)
+                (there.len() == values.len() || !must_have(view, &place))
+                    && fits(view, &place, &there, found, depth - 1)
             });
     }
     if entries {
-        let inner: Vec<&Value> = values.iter().filter_map(|value| value.as_map()).flatten().map(|(_, value)| value).collect();
-        return values.iter().all(|value| value.as_map().is_some()) && fits(view, &place.then(Step::Entry), &inner, found, depth - 1);
+        let inner: Vec<&Value> =
+            values.iter().filter_map(|value| value.as_map()).flatten().map(|(_, value)| value).collect();
+        return values.iter().all(|value| value.as_map().is_some())
+            && fits(view, &place.then(Step::Entry), &inner, found, depth - 1);
     }
     if view.takes_members(place) {
         let inner: Vec<&Value> = values.iter().filter_map(|value| value.as_list()).flatten().collect();
@@ -116,7 +125,9 @@ fn fits(view: &View, place: &Place, values: &[&Value], found: &mut Fit, depth: u
 
 /// Whether a key is there in every good record, as far as code and memory say.
 fn must_have(view: &View, place: &Place) -> bool {
-    let Some((container, Step::Key(key))) = place.parent().map(|(container, step)| (container, step.clone())) else { return true };
+    let Some((container, Step::Key(key))) = place.parent().map(|(container, step)| (container, step.clone())) else {
+        return true;
+    };
     match view.remembered(&container) {
         Some(shape) if !shape.names().is_empty() => shape.key(&key).is_some_and(|(_, always)| always),
         _ => view.needed(&container, &key),
@@ -131,7 +142,10 @@ pub fn leaf_fits(view: &View, place: &Place, values: &[&Value]) -> bool {
         Some(ObjectShape::Map { .. }) => values.iter().all(|value| value.as_map().is_some()),
         None => {
             let used = view.reading.uses_of(place).any(|used| {
-                !matches!(used.how, Usage::Stored | Usage::Passed(_) | Usage::Length | Usage::Truth | Usage::NoneTest | Usage::TypeTest)
+                !matches!(
+                    used.how,
+                    Usage::Stored | Usage::Passed(_) | Usage::Length | Usage::Truth | Usage::NoneTest | Usage::TypeTest
+                )
             });
             !used || values.iter().all(|value| value.as_map().is_none() && value.as_list().is_none())
         }
@@ -189,7 +203,11 @@ pub fn node_read(view: &View, place: &Place) -> Option<&'static str> {
         None => {}
     }
     let below = |step: fn(&Step) -> bool| {
-        view.reading.reads.iter().any(|read| read.place.steps.len() == place.steps.len() + 1 && place.holds(&read.place) && read.place.steps.last().is_some_and(step))
+        view.reading.reads.iter().any(|read| {
+            read.place.steps.len() == place.steps.len() + 1
+                && place.holds(&read.place)
+                && read.place.steps.last().is_some_and(step)
+        })
     };
     if below(|step| matches!(step, Step::Entry)) {
         return Some("map");
@@ -198,7 +216,16 @@ pub fn node_read(view: &View, place: &Place) -> Option<&'static str> {
         return Some("list");
     }
     let leaf = view.reading.uses_of(place).any(|used| {
-        matches!(used.how, Usage::Convert(_) | Usage::Arithmetic | Usage::Concat | Usage::Compare | Usage::Order | Usage::Key | Usage::Format)
+        matches!(
+            used.how,
+            Usage::Convert(_)
+                | Usage::Arithmetic
+                | Usage::Concat
+                | Usage::Compare
+                | Usage::Order
+                | Usage::Key
+                | Usage::Format
+        )
     });
     leaf.then_some("leaf")
 }
@@ -224,21 +251,143 @@ pub fn is_general(name: &str) -> bool {
 
 /// Whether the reads of a place stand in the target alone.
 pub fn in_target(view: &View, place: &Place) -> bool {
-    view.reading.reads.iter().filter(|read| read.place == *place && read.how != How::Contains).all(|read| read.owner == 0)
+    view.reading
+        .reads
+        .iter()
+        .filter(|read| read.place == *place && read.how != How::Contains)
+        .all(|read| read.owner == 0)
 }
 
 const CONTAINERS: &[&str] = &[
-    "data", "datas", "dataset", "result", "results", "response", "responses", "reply", "payload", "body", "content", "contents",
-    "record", "records", "row", "rows", "item", "items", "entry", "entries", "element", "elements", "object", "objects", "list",
-    "lists", "value", "values", "collection", "hits", "docs", "documents", "documentlist", "embedded", "page", "pages", "batch",
-    "output", "root", "envelope", "return", "returns", "d", "attributes", "properties", "fields", "resource", "resources",
-    "nodes", "node", "edges", "members", "children", "set", "resultset", "recordset", "info", "details", "detail", "model", "models",
-    "array", "feed", "hit", "wrapper", "main", "metadata", "graph", "included", "matches",
+    "data",
+    "datas",
+    "dataset",
+    "result",
+    "results",
+    "response",
+    "responses",
+    "reply",
+    "payload",
+    "body",
+    "content",
+    "contents",
+    "record",
+    "records",
+    "row",
+    "rows",
+    "item",
+    "items",
+    "entry",
+    "entries",
+    "element",
+    "elements",
+    "object",
+    "objects",
+    "list",
+    "lists",
+    "value",
+    "values",
+    "collection",
+    "hits",
+    "docs",
+    "documents",
+    "documentlist",
+    "embedded",
+    "page",
+    "pages",
+    "batch",
+    "output",
+    "root",
+    "envelope",
+    "return",
+    "returns",
+    "d",
+    "attributes",
+    "properties",
+    "fields",
+    "resource",
+    "resources",
+    "nodes",
+    "node",
+    "edges",
+    "members",
+    "children",
+    "set",
+    "resultset",
+    "recordset",
+    "info",
+    "details",
+    "detail",
+    "model",
+    "models",
+    "array",
+    "feed",
+    "hit",
+    "wrapper",
+    "main",
+    "metadata",
+    "graph",
+    "included",
+    "matches",
 ];
 
 const GENERAL: &[&str] = &[
-    "id", "ids", "name", "names", "type", "kind", "value", "values", "date", "time", "status", "state", "count", "number", "code", "title",
-    "url", "uri", "link", "href", "label", "description", "text", "key", "amount", "total", "price", "unit", "size", "created", "updated",
-    "created_at", "updated_at", "timestamp", "version", "format", "category", "tags", "message", "note", "error", "index", "position", "rank",
-    "level", "score", "data", "items", "result", "results", "user", "owner", "author", "length", "width", "height", "active", "enabled",
+    "id",
+    "ids",
+    "name",
+    "names",
+    "type",
+    "kind",
+    "value",
+    "values",
+    "date",
+    "time",
+    "status",
+    "state",
+    "count",
+    "number",
+    "code",
+    "title",
+    "url",
+    "uri",
+    "link",
+    "href",
+    "label",
+    "description",
+    "text",
+    "key",
+    "amount",
+    "total",
+    "price",
+    "unit",
+    "size",
+    "created",
+    "updated",
+    "created_at",
+    "updated_at",
+    "timestamp",
+    "version",
+    "format",
+    "category",
+    "tags",
+    "message",
+    "note",
+    "error",
+    "index",
+    "position",
+    "rank",
+    "level",
+    "score",
+    "data",
+    "items",
+    "result",
+    "results",
+    "user",
+    "owner",
+    "author",
+    "length",
+    "width",
+    "height",
+    "active",
+    "enabled",
 ];

@@ -13,8 +13,19 @@ use crate::profile::Profile;
 
 /// The module in which the leaf at a place goes through a helper wherever it is read; `None` where a read cannot be
 /// rewritten.
-pub fn converted(view: &View, place: &Place, names: &[&str], comment: &str, helper: &dyn Fn(&str) -> Vec<String>) -> Option<String> {
-    let reads: Vec<&Read> = view.reading.reads.iter().filter(|read| read.place == *place && !matches!(read.how, How::Contains | How::Written)).collect();
+pub fn converted(
+    view: &View,
+    place: &Place,
+    names: &[&str],
+    comment: &str,
+    helper: &dyn Fn(&str) -> Vec<String>,
+) -> Option<String> {
+    let reads: Vec<&Read> = view
+        .reading
+        .reads
+        .iter()
+        .filter(|read| read.place == *place && !matches!(read.how, How::Contains | How::Written))
+        .collect();
     if reads.is_empty() {
         return None;
     }
@@ -35,7 +46,8 @@ pub fn converted(view: &View, place: &Place, names: &[&str], comment: &str, help
     vias.dedup();
     for via in vias {
         let call = view.reading.calls.get(via?)?;
-        let (range, from) = call.arguments.iter().filter(|(_, from)| from.holds(place)).max_by_key(|(_, from)| from.steps.len())?;
+        let (range, from) =
+            call.arguments.iter().filter(|(_, from)| from.holds(place)).max_by_key(|(_, from)| from.steps.len())?;
         let text = around(draft.text(*range), from.steps_to(place), &name, 0);
         let text = draft.quoted(&text);
         draft.replace(*range, text);

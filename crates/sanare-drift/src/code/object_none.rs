@@ -32,7 +32,11 @@ pub fn way(view: &View, place: &Place) -> Option<Way> {
             how if harmless(how) => {}
             Usage::Compare if used.owner == 0 => {}
             Usage::Key => key_used = true,
-            Usage::Convert(name) if matches!(name.as_str(), "int" | "float" | "decimal.Decimal") && used.owner == 0 && converted.is_none() => {
+            Usage::Convert(name)
+                if matches!(name.as_str(), "int" | "float" | "decimal.Decimal")
+                    && used.owner == 0
+                    && converted.is_none() =>
+            {
                 converted = Some(used.range);
             }
             _ => return None,
@@ -180,6 +184,10 @@ pub fn said_none(view: &View, field: &str) -> bool {
         let text = view.text(returns.range());
         text.contains("None") || text.contains("Optional")
     });
-    let named = has_word(&doc, field) || field.split(['_', '-']).filter(|word| word.len() > 3).any(|word| doc.to_lowercase().contains(&word.to_lowercase()));
+    let named = has_word(&doc, field)
+        || field
+            .split(['_', '-'])
+            .filter(|word| word.len() > 3)
+            .any(|word| doc.to_lowercase().contains(&word.to_lowercase()));
     annotated || (has_word(&doc, "None") && named)
 }

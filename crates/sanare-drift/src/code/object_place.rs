@@ -34,13 +34,17 @@ pub fn written(view: &View, place: &Place, change: &Change) -> Option<String> {
         let name = view.text(binding.statement);
         let plain_statement = name.starts_with(&binding.name);
         if plain_statement {
-            draft.after(binding.statement, &lines(&binding.name, change).iter().map(|line| draft.quoted(line)).collect::<Vec<_>>());
+            draft.after(
+                binding.statement,
+                &lines(&binding.name, change).iter().map(|line| draft.quoted(line)).collect::<Vec<_>>(),
+            );
             return draft.finish();
         }
     }
     let mut ranges: Vec<_> = entries.iter().map(|entry| entry.range).collect();
     if ranges.is_empty() {
-        let reads = view.reading.reads.iter().filter(|read| read.place == *place && read.owner == 0 && read.range != read.base);
+        let reads =
+            view.reading.reads.iter().filter(|read| read.place == *place && read.owner == 0 && read.range != read.base);
         ranges.extend(reads.map(|read| read.range));
         ranges.dedup();
     }

@@ -90,7 +90,9 @@ impl Place {
 
     /// Whether the other place is this one or lies within it.
     pub fn holds(&self, other: &Place) -> bool {
-        self.root == other.root && other.steps.len() >= self.steps.len() && self.steps.iter().zip(&other.steps).all(same_step)
+        self.root == other.root
+            && other.steps.len() >= self.steps.len()
+            && self.steps.iter().zip(&other.steps).all(same_step)
     }
 
     /// The steps from here to a place within.

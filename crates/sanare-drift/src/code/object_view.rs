@@ -1,8 +1,8 @@
 //! A failing call seen as nested data: what the function reads, what is there, what was there, and where they part.
 
 use sanare_core::value::Value;
-use sanare_source::ast::{Stmt, StmtFunctionDef};
 use sanare_source::ast::visitor::{Visitor, walk_stmt};
+use sanare_source::ast::{Stmt, StmtFunctionDef};
 use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
 
@@ -136,7 +136,9 @@ impl<'a> View<'a> {
         let fits = |trouble: &Trouble| match trouble {
             Trouble::Absent { key, .. } => self.missing_key() == Some(key) || message.contains("NoneType"),
             Trouble::Null(_) => message.contains("NoneType"),
-            Trouble::NotMap(_) | Trouble::NotList(_) => matches!(class, "TypeError" | "KeyError" | "AttributeError" | "IndexError" | "ValueError"),
+            Trouble::NotMap(_) | Trouble::NotList(_) => {
+                matches!(class, "TypeError" | "KeyError" | "AttributeError" | "IndexError" | "ValueError")
+            }
             Trouble::Leaf(_) => true,
         };
         troubles.retain(fits);
@@ -144,9 +146,29 @@ impl<'a> View<'a> {
         if let Some(first) = troubles.into_iter().next() {
             return Some(first);
         }
+        let breaks = |how: &Usage| {
+            matches!(
+                how,
+                Usage::Convert(_)
+                    | Usage::Arithmetic
+                    | Usage::Order
+                    | Usage::Concat
+                    | Usage::Method(_)
+                    | Usage::Length
+                    | Usage::Format
+                    | Usage::Key
+            )
+        };
+        let fails = matches!(
+            class,
+            "TypeError" | "ValueError" | "AttributeError" | "InvalidOperation" | "OverflowError" | "OSError"
+        );
         let used = self.reading.uses.iter().find(|used| {
-            !used.converted && self.on_line(used.range) && !matches!(used.how, Usage::Stored | Usage::NoneTest | Usage::TypeTest | Usage::Truth) && !self.at(&used.place).is_empty()
-                && matches!(class, "TypeError" | "ValueError" | "AttributeError" | "InvalidOperation" | "OverflowError" | "OSError")
+            fails
+                && !used.converted
+                && self.on_line(used.range)
+                && breaks(&used.how)
+                && !self.at(&used.place).is_empty()
         });
         used.map(|used| Trouble::Leaf(used.place.clone()))
     }
@@ -168,7 +190,9 @@ impl<'a> View<'a> {
                     if here.iter().any(|value| matches!(value, Value::Null)) {
                         return Some(Trouble::Null(place));
                     }
-                    if here.iter().any(|value| !matches!(value, Value::Map(_) | Value::Opaque(_) | Value::Cut(_) | Value::Table(_))) {
+                    if here.iter().any(|value| {
+                        !matches!(value, Value::Map(_) | Value::Opaque(_) | Value::Cut(_) | Value::Table(_))
+                    }) {
                         return Some(Trouble::NotMap(place));
                     }
                 }
@@ -191,7 +215,9 @@ impl<'a> View<'a> {
                     if here.iter().any(|value| matches!(value, Value::Null)) {
                         return Some(Trouble::Null(place));
                     }
-                    if matches!(read.how, How::Entries) && here.iter().any(|value| !matches!(value, Value::Map(_) | Value::Opaque(_) | Value::Table(_))) {
+                    if matches!(read.how, How::Entries)
+                        && here.iter().any(|value| !matches!(value, Value::Map(_) | Value::Opaque(_) | Value::Table(_)))
+                    {
                         return Some(Trouble::NotMap(place));
                     }
                 }
@@ -209,7 +235,9 @@ impl<'a> View<'a> {
     /// The reads of keys straight from a place.
     pub fn keys_read<'v>(&'v self, place: &'v Place) -> impl Iterator<Item = (&'v str, &'v Read)> {
         self.reading.reads.iter().filter_map(move |read| match read.place.steps.split_last() {
-            Some((Step::Key(key), rest)) if read.place.root == place.root && same(rest, &place.steps) => Some((key.as_str(), read)),
+            Some((Step::Key(key), rest)) if read.place.root == place.root && same(rest, &place.steps) => {
+                Some((key.as_str(), read))
+            }
             _ => None,
         })
     }
@@ -242,9 +270,9 @@ impl<'a> View<'a> {
     /// Whether a key must be there: it is read without a default, or was always there.
     pub fn needed(&self, container: &Place, key: &str) -> bool {
         let place = container.then(Step::Key(key.to_owned()));
-        let plain = self.keys_read(container).any(|(name, read)| {
-            name == key && matches!(read.how, How::Subscript | How::Pop) && !read.caught
-        });
+        let plain = self
+            .keys_read(container)
+            .any(|(name, read)| name == key && matches!(read.how, How::Subscript | How::Pop) && !read.caught);
         if plain && !self.reading.tested(&place) {
             return true;
         }
@@ -267,11 +295,15 @@ impl Trouble {
 
 fn same(left: &[Step], right: &[Step]) -> bool {
     let in_list = |step: &Step| matches!(step, Step::Member | Step::Index(_));
-    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left == right || (in_list(left) && in_list(right)))
+    left.len() == right.len()
+        && left.iter().zip(right).all(|(left, right)| left == right || (in_list(left) && in_list(right)))
 }
 
 fn of_rows(table: &TableShape) -> ObjectShape {
-    let keys = table.columns.iter().map(|(name, profile)| (name.clone(), ObjectShape::Leaf { profile: profile.clone() }, true));
+    let keys = table
+        .columns
+        .iter()
+        .map(|(name, profile)| (name.clone(), ObjectShape::Leaf { profile: profile.clone() }, true));
     ObjectShape::List { member: Some(Box::new(ObjectShape::Map { keys: keys.collect() })) }
 }
 
@@ -317,7 +349,17 @@ pub fn raised_on_purpose(subject: Scene<'_>, failure: &Failure) -> bool {
 
 fn is_drift(failure: &Failure) -> bool {
     let name = failure.class.rsplit('.').next().unwrap_or_default();
-    matches!(name, "KeyError" | "IndexError" | "ValueError" | "TypeError" | "AttributeError" | "JSONDecodeError" | "UnicodeDecodeError" | "InvalidOperation")
+    matches!(
+        name,
+        "KeyError"
+            | "IndexError"
+            | "ValueError"
+            | "TypeError"
+            | "AttributeError"
+            | "JSONDecodeError"
+            | "UnicodeDecodeError"
+            | "InvalidOperation"
+    )
 }
 
 /// Finds the innermost statement on a line.

@@ -68,7 +68,11 @@ pub(crate) struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) fn follow(source: &'a Source, target: &'a StmtFunctionDef, data: Data<'a>) -> (Reading, Vec<Option<Value>>) {
+    pub(crate) fn follow(
+        source: &'a Source,
+        target: &'a StmtFunctionDef,
+        data: Data<'a>,
+    ) -> (Reading, Vec<Option<Value>>) {
         let mut walker = Self {
             source,
             out: Reading::default(),
@@ -432,7 +436,12 @@ impl<'a> Walker<'a> {
     }
 
     /// Follows a call of a project function; `None` when there is no such function or it is too deep.
-    pub(crate) fn project_call(&mut self, name: &str, range: TextRange, arguments: &[(Option<String>, TextRange, Sym)]) -> Option<Sym> {
+    pub(crate) fn project_call(
+        &mut self,
+        name: &str,
+        range: TextRange,
+        arguments: &[(Option<String>, TextRange, Sym)],
+    ) -> Option<Sym> {
         let (function, local) = match self.names.get(name) {
             Some(Sym::Local(at)) => (*self.locals.get(*at)?, true),
             Some(_) => return None,
@@ -493,7 +502,12 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn bind_parameters(&mut self, parameters: &'a Parameters, arguments: &[(Option<String>, TextRange, Sym)], method: bool) {
+    fn bind_parameters(
+        &mut self,
+        parameters: &'a Parameters,
+        arguments: &[(Option<String>, TextRange, Sym)],
+        method: bool,
+    ) {
         let mut positional = arguments.iter().filter(|(name, ..)| name.is_none()).map(|(_, _, sym)| sym.clone());
         for (at, parameter) in parameters.iter_non_variadic_params().enumerate() {
             let name = parameter.parameter.name.as_str();
@@ -503,7 +517,9 @@ impl<'a> Walker<'a> {
             let named = arguments.iter().find(|(keyword, ..)| keyword.as_deref() == Some(name));
             let sym = match named {
                 Some((_, _, sym)) => sym.clone(),
-                None => positional.next().unwrap_or_else(|| parameter.default.as_deref().map_or(Sym::Unknown, constant)),
+                None => {
+                    positional.next().unwrap_or_else(|| parameter.default.as_deref().map_or(Sym::Unknown, constant))
+                }
             };
             self.names.insert(name.to_owned(), sym);
         }
@@ -515,7 +531,10 @@ impl<'a> Walker<'a> {
         for statement in self.source.body() {
             if let Stmt::ClassDef(class) = statement {
                 let has = |wanted: &str| {
-                    class.body.iter().any(|inner| matches!(inner, Stmt::FunctionDef(def) if def.name.as_str() == wanted))
+                    class
+                        .body
+                        .iter()
+                        .any(|inner| matches!(inner, Stmt::FunctionDef(def) if def.name.as_str() == wanted))
                 };
                 if has(name) && has(method) {
                     return Some(format!("{}.{method}", class.name));

@@ -32,6 +32,16 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// A replacement that is made already.
+    pub fn edit(&mut self, edit: Edit) {
+        self.edits.push(edit);
+    }
+
+    /// Lines at the top of the target as they are, quotes included.
+    pub fn verbatim(&mut self, lines: Vec<String>) {
+        self.top.extend(lines);
+    }
+
     /// The text of a range.
     pub fn text(&self, range: TextRange) -> &'a str {
         self.subject.source.slice(range)
@@ -73,7 +83,8 @@ impl<'a> Draft<'a> {
         let source = self.subject.source.text();
         let indent = edit::indentation(source, statement.start().to_usize()).to_owned();
         let text = self.rendered(lines, &indent);
-        self.edits.push(Edit::insert(statement.end().to_usize(), format!("{}{}", self.newline(), text.join(self.newline()))));
+        self.edits
+            .push(Edit::insert(statement.end().to_usize(), format!("{}{}", self.newline(), text.join(self.newline()))));
     }
 
     /// Statements before another one, on its level.
@@ -92,7 +103,10 @@ impl<'a> Draft<'a> {
         let at = statement.range().start().to_usize();
         let line = source.get(..at).and_then(|before| before.rfind(['\n', '\r'])).map_or(0, |at| at + 1);
         let indent = edit::indentation(source, at).to_owned();
-        let lines: String = commented(comment, WIDTH - indent.len()).iter().map(|line| format!("{indent}{line}{}", self.newline())).collect();
+        let lines: String = commented(comment, WIDTH - indent.len())
+            .iter()
+            .map(|line| format!("{indent}{line}{}", self.newline()))
+            .collect();
         self.edits.push(Edit::insert(line, lines));
     }
 
@@ -133,7 +147,10 @@ impl<'a> Draft<'a> {
         let fresh = names.iter().find(|name| !taken(name)).map(|name| (*name).to_owned());
         let first = names.first().copied().unwrap_or("value");
         let fresh = fresh.unwrap_or_else(|| {
-            (2..100).map(|number| format!("{first}_{number}")).find(|name| !taken(name)).unwrap_or_else(|| format!("{first}_"))
+            (2..100)
+                .map(|number| format!("{first}_{number}"))
+                .find(|name| !taken(name))
+                .unwrap_or_else(|| format!("{first}_"))
         });
         self.taken.push(fresh.clone());
         fresh
@@ -234,7 +251,8 @@ impl<'a> Draft<'a> {
         for statement in &self.subject.target.body {
             let Stmt::FunctionDef(inner) = statement else { continue };
             let text = self.subject.source.slice(inner);
-            let there: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+            let there: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
             if there == wanted.iter().map(String::as_str).collect::<Vec<_>>() {
                 let start = inner.range().start().to_usize();
                 let first = text.find(['\n', '\r'])?;
@@ -307,7 +325,11 @@ fn outermost(edits: &[Edit]) -> Vec<Edit> {
         .iter()
         .filter(|inner| {
             !edits.iter().any(|outer| {
-                !std::ptr::eq(outer, *inner) && outer.start <= inner.start && inner.end <= outer.end && outer.end - outer.start > inner.end - inner.start && inner.end > inner.start
+                !std::ptr::eq(outer, *inner)
+                    && outer.start <= inner.start
+                    && inner.end <= outer.end
+                    && outer.end - outer.start > inner.end - inner.start
+                    && inner.end > inner.start
             })
         })
         .cloned()
@@ -316,7 +338,9 @@ fn outermost(edits: &[Edit]) -> Vec<Edit> {
 
 fn first_byte(statement: &Stmt) -> usize {
     match statement {
-        Stmt::FunctionDef(function) => function.decorator_list.first().map_or(function.range().start(), |first| first.range().start()),
+        Stmt::FunctionDef(function) => {
+            function.decorator_list.first().map_or(function.range().start(), |first| first.range().start())
+        }
         other => other.range().start(),
     }
     .to_usize()

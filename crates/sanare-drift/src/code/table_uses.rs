@@ -41,6 +41,8 @@ pub enum Becomes<'a> {
     IsoDate,
     /// Compared with these texts.
     Compared(&'a str),
+    /// A key of this constant mapping.
+    LookedUp(&'a Expr),
     /// Asked whether it is empty.
     Tested,
     /// A number by arithmetic or aggregation, in a data frame.

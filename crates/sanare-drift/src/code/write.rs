@@ -23,6 +23,7 @@ pub const HELPERS: &[&str] = &[
     "sheet_of",
     "column_names",
     "joined",
+    "moment",
     "rows_above_header",
     "without_footer",
     "plain_number",

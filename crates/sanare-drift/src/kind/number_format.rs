@@ -95,6 +95,8 @@ struct Style {
     minus: Vec<char>,
     target: char,
     sign: Vec<String>,
+    /// Without a sign that only the new way has: the pattern of the way that the code reads.
+    old: Option<String>,
 }
 
 impl Style {
@@ -108,6 +110,7 @@ impl Style {
             minus: Vec::new(),
             target: '.',
             sign: Vec::new(),
+            old: None,
         };
         for grammar in grammars {
             if grammar.negative != Negative::Leading
@@ -130,7 +133,10 @@ impl Style {
         style.target =
             ['.', ','].into_iter().find(|target| columns.iter().all(|column| style.suits(column, view, *target)))?;
         style.sign = style.signs(columns);
-        (!style.sign.is_empty()).then_some(style)
+        if style.sign.is_empty() {
+            style.old = Some(read_by_code(columns)?.to_owned());
+        }
+        Some(style)
     }
 
     /// Whether the code reads the rewritten cells right.
@@ -233,8 +239,37 @@ impl Style {
 
     /// The condition that a file is written the new way.
     fn condition(&self, writer: &Writer, text: &str) -> String {
+        if self.old.is_some() {
+            return format!("written.fullmatch({text}) and not known.fullmatch({text})");
+        }
         let tests: Vec<String> = self.sign.iter().map(|sign| format!("{} in {text}", writer.quote(sign))).collect();
         tests.join(" or ")
+    }
+}
+
+/// The pattern of the numbers that the code's own replacements are made for.
+fn read_by_code(columns: &[NumberColumn]) -> Option<&'static str> {
+    let mut patterns: Vec<&str> = Vec::new();
+    for one in columns.iter().flat_map(|column| column.uses.iter()) {
+        let replaced: Vec<(&str, &str)> = one
+            .ops
+            .iter()
+            .filter_map(|op| match op {
+                Op::Replace(old, new) => Some((*old, *new)),
+                _ => None,
+            })
+            .collect();
+        patterns.push(match replaced.as_slice() {
+            [(".", ""), (",", ".")] => r"\s*[-+]?(?:\d{1,3}(?:\.\d{3})+|\d*)(?:,\d+)?\s*",
+            [(",", ".")] => r"\s*[-+]?\d*(?:[.,]\d+)?\s*",
+            [(",", "")] => r"\s*[-+]?(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d+)?\s*",
+            _ => return None,
+        });
+    }
+    patterns.dedup();
+    match patterns.as_slice() {
+        [one] => Some(one),
+        _ => None,
     }
 }
 
@@ -308,11 +343,12 @@ fn in_rows(tables: &Tables, at: usize, columns: &[NumberColumn], style: &Style) 
     wrap_rows(tables, at, &mut writer, "plain_numbers", &given)?;
     writer.helper(&format!(
         "def plain_numbers(rows, *{parameters}):\n    # numbers may be written {described}; one file is written one way throughout\n    import re\n\n    \
-         {prepared}\n    written = re.compile(r\"{pattern}\")\n    cells = [{cells}]\n    \
+         {prepared}\n    written = re.compile(r\"{pattern}\")\n{known}    cells = [{cells}]\n    \
          if any({condition} for row, name in cells):\n        for row, name in cells:\n            if written.fullmatch({text}):\n                \
          row[name] = {text}{chain}\n            elif re.search(r\"\\d\", {text}):\n                \
          raise ValueError(f\"{{row[name]!r}} is not written like the other numbers\")\n    return {result}",
         described = style.described(),
+        known = style.old.as_ref().map_or(String::new(), |old| format!("    known = re.compile(r\"{old}\")\n")),
     ));
     writer.finish()
 }
@@ -322,7 +358,7 @@ fn in_frame(tables: &Tables, at: usize, columns: &[NumberColumn], style: &Style)
     let mut writer = Writer::new(&tables.code);
     let named: Vec<String> =
         columns.iter().flat_map(|column| column.names.iter().take(1).map(|name| writer.quote(name))).collect();
-    if named.len() != columns.len() || tables.code.has("column_names") {
+    if named.len() != columns.len() || tables.code.has("column_names") || style.old.is_some() {
         return None;
     }
     let module = crate::code::dotted(&reader.call?.func)?;

@@ -5,8 +5,8 @@ use crate::kind::Subject;
 use crate::problem::{Answer, Layer, Mapping, Tier};
 
 use super::{
-    object_envelope, object_keyed, object_moved, object_number, object_optional, object_pages, object_renamed, object_scalar,
-    object_single, object_time,
+    object_envelope, object_keyed, object_lines, object_moved, object_number, object_optional, object_pages,
+    object_renamed, object_scalar, object_single, object_time,
 };
 
 /// One kind of drift of nested data.
@@ -14,6 +14,7 @@ pub type Inner = fn(&View) -> Option<Answer>;
 
 /// Every kind, in order: the first answer counts.
 pub const ALL: &[Inner] = &[
+    object_lines::answer,
     object_pages::answer,
     object_envelope::answer,
     object_single::answer,
@@ -34,6 +35,13 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
 }
 
 /// A layer; `None` when it could not be written.
-pub(crate) fn layer(kind: &str, source: Option<String>, tier: Tier, summary: String, evidence: Vec<String>, mappings: Vec<Mapping>) -> Option<Answer> {
+pub(crate) fn layer(
+    kind: &str,
+    source: Option<String>,
+    tier: Tier,
+    summary: String,
+    evidence: Vec<String>,
+    mappings: Vec<Mapping>,
+) -> Option<Answer> {
     Some(Answer::Layer(Layer { kind: kind.to_owned(), source: source?, tier, mappings, summary, evidence }))
 }

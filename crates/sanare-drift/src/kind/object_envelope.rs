@@ -109,7 +109,10 @@ fn whole_record(view: &View, container: &Place, outer: &[&Value]) -> Option<Answ
     let mut found = Vec::new();
     for spot in spots(only) {
         let Some(fit) = object_fit::fit(view, container, &[spot.value]) else { continue };
-        if spot.value.as_map().is_some() && needed.iter().all(|name| fit.keys.contains(name)) && !was_there(view, container, &spot.steps) {
+        if spot.value.as_map().is_some()
+            && needed.iter().all(|name| fit.keys.contains(name))
+            && !was_there(view, container, &spot.steps)
+        {
             let telling = fit.telling() > 0 || fit.keys.len() > 2 || spot.steps.iter().all(is_wrapper);
             let veto = object_veto::differs(&[], &spot.steps);
             if telling {
@@ -159,7 +162,13 @@ fn passed_through(view: &View, mut place: Place) -> Place {
 }
 
 /// Every value below the searched mappings that could stand at the target.
-pub(crate) fn candidates(view: &View, container: &Place, outer: &[&Value], target: &Place, chain: &[Step]) -> Vec<Found> {
+pub(crate) fn candidates(
+    view: &View,
+    container: &Place,
+    outer: &[&Value],
+    target: &Place,
+    chain: &[Step],
+) -> Vec<Found> {
     let mut found = Vec::new();
     let Some(first) = outer.first() else { return found };
     let sort = node_read(view, target).unwrap_or("list");
@@ -168,7 +177,10 @@ pub(crate) fn candidates(view: &View, container: &Place, outer: &[&Value], targe
         _ => None,
     });
     for spot in spots(first) {
-        if node(spot.value) != sort || was_there(view, container, &spot.steps) || read_elsewhere(view, container, &spot.steps) {
+        if node(spot.value) != sort
+            || was_there(view, container, &spot.steps)
+            || read_elsewhere(view, container, &spot.steps)
+        {
             continue;
         }
         let there: Vec<&Value> = outer.iter().flat_map(|value| values(value, &spot.steps)).collect();
@@ -201,7 +213,8 @@ pub(crate) fn mapped(view: &View, target: &Place, there: &[&Value]) -> bool {
         return false;
     }
     let names = view.key_names(&place);
-    let lost: Vec<&String> = names.iter().filter(|name| records.iter().all(|record| record.get(name).is_none())).collect();
+    let lost: Vec<&String> =
+        names.iter().filter(|name| records.iter().all(|record| record.get(name).is_none())).collect();
     let Some(first) = lost.first() else { return false };
     map_record(view, &place, &records, first).is_ok_and(|mappings| {
         lost.iter().all(|name| mappings.iter().any(|mapping| mapping.expected == **name) || !view.needed(&place, name))
@@ -226,11 +239,21 @@ pub(crate) fn chosen(view: &View, target: &Place, found: Vec<Found>, chain: &[St
         _ => return Some(Err(refused(&found, target, Reason::Ambiguous, "more than one could be meant"))),
     };
     if let Some(veto) = &best.veto {
-        return Some(Err(refused(&found, target, Reason::Vetoed, &format!("the likeliest means something else: {veto}"))));
+        return Some(Err(refused(
+            &found,
+            target,
+            Reason::Vetoed,
+            &format!("the likeliest means something else: {veto}"),
+        )));
     }
     let telling = best.keys.iter().filter(|key| !is_general(key)).count();
-    let old_wrapper = chain.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(is_container_word(key)) } else { None });
-    let new_wrapper = best.steps.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(is_container_word(key)) } else { None });
+    let old_wrapper =
+        chain.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(is_container_word(key)) } else { None });
+    let new_wrapper = best
+        .steps
+        .iter()
+        .rev()
+        .find_map(|step| if let Step::Key(key) = step { Some(is_container_word(key)) } else { None });
     let by_name = best.named || new_wrapper.unwrap_or(true) || old_wrapper.unwrap_or(true);
     let by_keys = best.keys.len() >= 2 && telling >= 1;
     if by_name || by_keys {
@@ -267,7 +290,8 @@ fn move_in(view: &View, container: &Place, chain: &[Step], found: &Found, when: 
         return None;
     }
     let (text, mut body) = expression(&found.steps);
-    let is_list = outer.first().is_some_and(|value| values(value, &found.steps).iter().all(|value| value.as_list().is_some()));
+    let is_list =
+        outer.first().is_some_and(|value| values(value, &found.steps).iter().all(|value| value.as_list().is_some()));
     if is_list {
         body.extend(object_complete::marks(outer.first()?, &found.steps, usize::MAX, &text).guards);
     }
@@ -291,11 +315,19 @@ fn finish(view: &View, container: &Place, chain: &[Step], found: &Found, source:
     };
     let _ = view;
     let evidence = if found.tier == Tier::A {
-        format!("the only place that has {}", if found.keys.is_empty() { "its name".to_owned() } else { found.keys.join(", ") })
+        format!(
+            "the only place that has {}",
+            if found.keys.is_empty() { "its name".to_owned() } else { found.keys.join(", ") }
+        )
     } else {
         "the only place whose records map to those that are read".to_owned()
     };
-    let mapping = Mapping { expected: path(chain), seen: path(&found.steps), evidence: vec![format!("I3 {evidence}")], tier: found.tier };
+    let mapping = Mapping {
+        expected: path(chain),
+        seen: path(&found.steps),
+        evidence: vec![format!("I3 {evidence}")],
+        tier: found.tier,
+    };
     let summary = if chain.is_empty() {
         format!("the data now lies in {}", spoken(&found.steps))
     } else {

@@ -39,8 +39,10 @@ fn to_list(view: &View, place: &Place) -> Option<Answer> {
     }
     let member = place.then(Step::Member);
     let names = view.key_names(&member);
-    let lost: Vec<&String> = names.iter().filter(|name| records.iter().all(|record| record.get(name).is_none())).collect();
-    let there: Vec<&String> = names.iter().filter(|name| records.iter().all(|record| record.get(name).is_some())).collect();
+    let lost: Vec<&String> =
+        names.iter().filter(|name| records.iter().all(|record| record.get(name).is_none())).collect();
+    let there: Vec<&String> =
+        names.iter().filter(|name| records.iter().all(|record| record.get(name).is_some())).collect();
     if there.is_empty() || there.len() + lost.len() != names.len() || !shared_shape(&records) {
         return None;
     }
@@ -66,21 +68,35 @@ fn to_list(view: &View, place: &Place) -> Option<Answer> {
         helper: vec!["as_records", "record_list"],
     };
     let evidence = format!("every value has {}", there.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "));
-    layer("object_keyed", object_place::written(view, place, &change), Tier::A, format!("{name}: keyed records in place of a list"), vec![evidence], Vec::new())
+    layer(
+        "object_keyed",
+        object_place::written(view, place, &change),
+        Tier::A,
+        format!("{name}: keyed records in place of a list"),
+        vec![evidence],
+        Vec::new(),
+    )
 }
 
 /// A mapping from id to record was read, a list of records is there.
 fn to_mapping(view: &View, place: &Place) -> Option<Answer> {
     let all = view.at(place);
     let lists: Vec<&[Value]> = all.iter().filter_map(|value| value.as_list()).collect();
-    let keyed = view.reading.reads.iter().any(|read| read.place == place.then(Step::Entry) && matches!(read.how, How::Entries | How::Subscript));
+    let keyed = view
+        .reading
+        .reads
+        .iter()
+        .any(|read| read.place == place.then(Step::Entry) && matches!(read.how, How::Entries | How::Subscript));
     if lists.len() != all.len() || !keyed || !view.key_names(place).is_empty() {
         return None;
     }
     let records: Vec<&Value> = lists.iter().flat_map(|list| list.iter()).collect();
     let entry = place.then(Step::Entry);
     let names = view.key_names(&entry);
-    if records.is_empty() || names.is_empty() || records.iter().any(|record| record.as_map().is_none() || names.iter().any(|name| record.get(name).is_none())) {
+    if records.is_empty()
+        || names.is_empty()
+        || records.iter().any(|record| record.as_map().is_none() || names.iter().any(|name| record.get(name).is_none()))
+    {
         return None;
     }
     object_fit::fit(view, &entry, &records)?;
@@ -100,7 +116,14 @@ fn to_mapping(view: &View, place: &Place) -> Option<Answer> {
         helper: vec!["keyed", "by_key"],
     };
     let evidence = format!("{id} is different in every record, and is what the code calls the key");
-    layer("object_keyed", object_place::written(view, place, &change), Tier::A, format!("{name}: a list in place of keyed records"), vec![evidence], Vec::new())
+    layer(
+        "object_keyed",
+        object_place::written(view, place, &change),
+        Tier::A,
+        format!("{name}: a list in place of keyed records"),
+        vec![evidence],
+        Vec::new(),
+    )
 }
 
 /// The field of the records that was their key: called as the code calls the key, or the only id, different in each.
@@ -114,7 +137,14 @@ fn key_field(view: &View, place: &Place, entry: &Place, lists: &[&[Value]]) -> O
         .filter(|name| lists.iter().all(|list| distinct(list, name)))
         .filter(|name| old.as_ref().is_none_or(|shape| shape.key(name).is_none()))
         .collect();
-    let called: Vec<&&String> = fields.iter().filter(|name| spoken.iter().any(|called| names::same(called, name) || names::same(called, &format!("{}_{name}", singular(place))))).collect();
+    let called: Vec<&&String> = fields
+        .iter()
+        .filter(|name| {
+            spoken
+                .iter()
+                .any(|called| names::same(called, name) || names::same(called, &format!("{}_{name}", singular(place))))
+        })
+        .collect();
     if let [only] = called.as_slice() {
         return Some((**only).clone());
     }
@@ -133,7 +163,13 @@ fn key_names(view: &View, place: &Place) -> Vec<String> {
         let line = source.text().get(..read.range.start().to_usize()).unwrap_or_default();
         let line = line.rsplit('\n').next().unwrap_or_default();
         let Some(at) = line.rfind("for ") else { continue };
-        let name: String = line.get(at + 4..).unwrap_or_default().trim_start_matches('(').chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+        let name: String = line
+            .get(at + 4..)
+            .unwrap_or_default()
+            .trim_start_matches('(')
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+            .collect();
         out.push(name);
     }
     out
@@ -157,11 +193,17 @@ fn distinct(list: &[Value], name: &str) -> bool {
 fn is_id(name: &str, place: &Place) -> bool {
     let tokens = names::canonical(name).tokens;
     let own = format!("{}_id", singular(place));
-    matches!(tokens.as_slice(), [only] if matches!(only.as_str(), "id" | "key" | "uid" | "uuid" | "identifier")) || names::same(name, &own)
+    matches!(tokens.as_slice(), [only] if matches!(only.as_str(), "id" | "key" | "uid" | "uuid" | "identifier"))
+        || names::same(name, &own)
 }
 
 fn singular(place: &Place) -> String {
-    let name = place.steps.iter().rev().find_map(|step| if let Step::Key(key) = step { Some(key.clone()) } else { None }).unwrap_or_default();
+    let name = place
+        .steps
+        .iter()
+        .rev()
+        .find_map(|step| if let Step::Key(key) = step { Some(key.clone()) } else { None })
+        .unwrap_or_default();
     name.strip_suffix('s').unwrap_or(&name).to_owned()
 }
 
@@ -173,7 +215,11 @@ fn key_is_text(view: &View, member: &Place, id: &str) -> bool {
         Some(_) => false,
         None => {
             let mut uses = view.reading.uses_of(&place).peekable();
-            uses.peek().is_some() && uses.all(|used| matches!(&used.how, Usage::Convert(name) if name == "str" || name == "int") || matches!(used.how, Usage::Format | Usage::Concat))
+            uses.peek().is_some()
+                && uses.all(|used| {
+                    matches!(&used.how, Usage::Convert(name) if name == "str" || name == "int")
+                        || matches!(used.how, Usage::Format | Usage::Concat)
+                })
         }
     }
 }

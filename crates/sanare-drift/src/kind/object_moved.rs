@@ -37,12 +37,15 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
         ([], []) => return None,
         ([], _) => {
             // A name beside the record that means the same may still settle it.
-            return object_renamed::answer(view).or_else(|| Some(refused(&key, &found, Reason::Vetoed, "a word on the path changes its meaning")));
+            return object_renamed::answer(view)
+                .or_else(|| Some(refused(&key, &found, Reason::Vetoed, "a word on the path changes its meaning")));
         }
         ([only], [_]) => (*only).clone(),
         _ => return Some(refused(&key, &found, Reason::Ambiguous, "its name is found at more than one place")),
     };
-    if object_renamed::mapped(view, &container, &key).is_ok_and(|mappings| mappings.iter().any(|mapping| mapping.expected == key)) {
+    if object_renamed::mapped(view, &container, &key)
+        .is_ok_and(|mappings| mappings.iter().any(|mapping| mapping.expected == key))
+    {
         return Some(refused(&key, &found, Reason::Ambiguous, "a field beside it could be meant as well"));
     }
     let mut moves = vec![first.moved.clone()];
@@ -59,8 +62,15 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     }
     let names: Vec<&str> = moves.iter().map(|moved| moved.key.as_str()).collect();
     let now = spoken(&first.moved.steps);
-    let one = if first.moved.steps.iter().any(|step| matches!(step, Step::Index(_))) { ", which holds one member" } else { "" };
-    let comment = format!("{} now in {now}{one}; the old place is tried first", crate::kind::object_renamed::listed(&names, "is", "are"));
+    let one = if first.moved.steps.iter().any(|step| matches!(step, Step::Index(_))) {
+        ", which holds one member"
+    } else {
+        ""
+    };
+    let comment = format!(
+        "{} now in {now}{one}; the old place is tried first",
+        crate::kind::object_renamed::listed(&names, "is", "are")
+    );
     let source = object_field::written(view, &container, &moves, &comment);
     let mappings = moves.iter().map(|moved| {
         let mut steps = container.steps.clone();
@@ -101,9 +111,14 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
             if was_there(view, container, &whole) || expected_elsewhere(view, container, &whole) {
                 continue;
             }
-            let values: Vec<&Value> = lacking.iter().flat_map(|record| crate::code::object_path::values(record, &whole)).collect();
+            let values: Vec<&Value> =
+                lacking.iter().flat_map(|record| crate::code::object_path::values(record, &whole)).collect();
             let lone = steps.iter().all(|step| !matches!(step, Step::Index(_))) || lists_hold_one(lacking, &steps);
-            if values.len() != lacking.len() || !lone || object_fit::fit(view, &target, &values).is_none() || !object_fit::leaf_fits(view, &target, &values) {
+            if values.len() != lacking.len()
+                || !lone
+                || object_fit::fit(view, &target, &values).is_none()
+                || !object_fit::leaf_fits(view, &target, &values)
+            {
                 continue;
             }
             let mut veto = object_veto::differs(&old, &whole);
@@ -149,7 +164,20 @@ fn settled(view: &View, container: &Place, moves: &[Move]) -> bool {
 
 /// Whether all of these are measures of the record, which cannot belong to something else in it as a name can.
 fn measures(moves: &[Move]) -> bool {
-    const MEASURES: &[&str] = &["amount", "price", "total", "count", "score", "size", "status", "state", "timestamp", "version", "level", "rank"];
+    const MEASURES: &[&str] = &[
+        "amount",
+        "price",
+        "total",
+        "count",
+        "score",
+        "size",
+        "status",
+        "state",
+        "timestamp",
+        "version",
+        "level",
+        "rank",
+    ];
     moves.iter().all(|moved| MEASURES.contains(&moved.key.to_lowercase().as_str()))
 }
 
@@ -174,9 +202,18 @@ fn refused(key: &str, found: &[Found], reason: Reason, why: &str) -> Answer {
     let candidates = found.iter().take(5).map(|found| {
         let mut steps = found.moved.steps.clone();
         steps.push(Step::Key(found.moved.name.clone()));
-        Candidate { seen: dotted(&steps), evidence: vec!["I3 equal leaf".into()], vetoes: found.veto.iter().cloned().collect() }
+        Candidate {
+            seen: dotted(&steps),
+            evidence: vec!["I3 equal leaf".into()],
+            vetoes: found.veto.iter().cloned().collect(),
+        }
     });
     let report = FieldReport { expected: key.to_owned(), candidates: candidates.collect(), unmet: why.to_owned() };
     let summary = format!("`{key}` is not where it was, and {why}");
-    Answer::Refused(Refusal { reason, summary, fields: vec![report], hint: "name the place in a contract or in sanare.lock".into() })
+    Answer::Refused(Refusal {
+        reason,
+        summary,
+        fields: vec![report],
+        hint: "name the place in a contract or in sanare.lock".into(),
+    })
 }

@@ -41,7 +41,8 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
         Err(undecided) => return Some(refused(&place, undecided)),
     };
     let (fraction, lines) = conversion(&grammar)?;
-    let whole_before = all.iter().any(|value| matches!(value, Value::Int(_))) && !all.iter().any(|value| matches!(value, Value::Float(_)));
+    let whole_before = all.iter().any(|value| matches!(value, Value::Int(_)))
+        && !all.iter().any(|value| matches!(value, Value::Float(_)));
     let to = match type_name.as_str() {
         "float" => "float",
         "int" if fraction => return Some(scale(&place)),
@@ -53,7 +54,11 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
         return Some(refusal);
     }
     let helper = |function: &str| {
-        let mut out = vec![format!("def {function}(value):"), "    if not isinstance(value, str):".into(), "        return value".into()];
+        let mut out = vec![
+            format!("def {function}(value):"),
+            "    if not isinstance(value, str):".into(),
+            "        return value".into(),
+        ];
         out.extend(lines.iter().map(|line| format!("    {}", line.replace("TYPE", to))));
         out
     };
@@ -65,7 +70,7 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
 
 /// Whether the code calculates with the value.
 fn wants_number(view: &View, place: &Place) -> bool {
-    view.reading.uses_of(place).any(|used| match &used.how {
+    view.reading.uses_of(place).filter(|used| view.on_line(used.range)).any(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => true,
         Usage::Convert(name) => matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.timedelta"),
         _ => false,
@@ -74,7 +79,10 @@ fn wants_number(view: &View, place: &Place) -> bool {
 
 /// Whether there are decimals, and the lines that return the number; nothing for grammars that need more.
 fn conversion(grammar: &Grammar) -> Option<(bool, Vec<String>)> {
-    let simple = grammar.prefixes.is_empty() && grammar.suffixes.is_empty() && grammar.minus.is_empty() && grammar.negative == Negative::Leading;
+    let simple = grammar.prefixes.is_empty()
+        && grammar.suffixes.is_empty()
+        && grammar.minus.is_empty()
+        && grammar.negative == Negative::Leading;
     let fraction = !grammar.integer_only;
     if !simple {
         return None;
@@ -99,7 +107,15 @@ fn conversion(grammar: &Grammar) -> Option<(bool, Vec<String>)> {
     if !matches!(group, ',' | '.' | ' ' | '\'') {
         return None;
     }
-    let class = if *group == '.' { "\\." } else if *group == '\'' { "'" } else if *group == ' ' { " " } else { "," };
+    let class = if *group == '.' {
+        "\\."
+    } else if *group == '\'' {
+        "'"
+    } else if *group == ' ' {
+        " "
+    } else {
+        ","
+    };
     let point = if decimal == '.' { "\\." } else { "," };
     let replaced = if decimal == '.' { String::new() } else { ".replace(\",\", \".\")".into() };
     Some((
@@ -140,5 +156,10 @@ fn scale(place: &Place) -> Answer {
 fn said(place: &Place, reason: Reason, why: &str) -> Answer {
     let expected = dotted(&place.steps);
     let report = FieldReport { expected: expected.clone(), candidates: Vec::new(), unmet: why.to_owned() };
-    Answer::Refused(Refusal { reason, summary: format!("`{expected}` now comes as text, and {why}"), fields: vec![report], hint: String::new() })
+    Answer::Refused(Refusal {
+        reason,
+        summary: format!("`{expected}` now comes as text, and {why}"),
+        fields: vec![report],
+        hint: String::new(),
+    })
 }

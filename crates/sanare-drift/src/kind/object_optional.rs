@@ -16,7 +16,6 @@ use crate::code::object_write::{Draft, bare};
 use crate::problem::{Answer, FieldReport, Refusal, Tier};
 
 use super::object::layer;
-use super::object_moved::lacking;
 use super::object_renamed::record_keys;
 
 pub(crate) fn answer(view: &View) -> Option<Answer> {
@@ -35,7 +34,8 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
     let place = container.then(Step::Key(key.to_owned()));
     let said = evidence(view, container, key)?;
     let reads: Vec<&Read> = view.keys_read(container).filter(|(name, _)| *name == key).map(|(_, read)| read).collect();
-    let Some(way) = object_none::way(view, &place).filter(|_| reads.iter().all(|read| read.owner == 0 && read.literal)) else {
+    let Some(way) = object_none::way(view, &place).filter(|_| reads.iter().all(|read| read.owner == 0 && read.literal))
+    else {
         return Some(refused(key));
     };
     if view.reads_below(&place) {
@@ -73,14 +73,21 @@ fn evidence(view: &View, container: &Place, key: &str) -> Option<String> {
     let stranger = record_keys(&lack).into_iter().find(|name| !known.contains(name));
     if !have.is_empty() {
         let memory = remembered.as_ref().is_none_or(|shape| shape.key(key).is_some());
-        return (stranger.is_none() && memory).then(|| format!("{} of {} records have `{key}`, and nothing else came in its place in the others", have.len(), all.len()));
+        return (stranger.is_none() && memory).then(|| {
+            format!(
+                "{} of {} records have `{key}`, and nothing else came in its place in the others",
+                have.len(),
+                all.len()
+            )
+        });
     }
     let optional = remembered.as_ref().is_some_and(|shape| shape.key(key).is_some_and(|(_, always)| !always));
     if optional && stranger.is_none() {
         return Some(format!("`{key}` was not in every remembered record"));
     }
     let place = container.then(Step::Key(key.to_owned()));
-    if remembered.is_some() && stranger.is_none() && (view.reading.tested(&place) || object_none::said_none(view, key)) {
+    if remembered.is_some() && stranger.is_none() && (view.reading.tested(&place) || object_none::said_none(view, key))
+    {
         return Some(format!("the function says that `{key}` may be absent"));
     }
     None
@@ -94,7 +101,12 @@ pub(crate) fn key_literal<'t>(whole: &'t str, base: &str) -> Option<&'t str> {
 fn refused(key: &str) -> Answer {
     let why = "the code computes with it, so that nothing can stand for it";
     let report = FieldReport { expected: key.to_owned(), candidates: Vec::new(), unmet: why.to_owned() };
-    Answer::Refused(Refusal { reason: Reason::MissingField, summary: format!("`{key}` is not in every record, and {why}"), fields: vec![report], hint: String::new() })
+    Answer::Refused(Refusal {
+        reason: Reason::MissingField,
+        summary: format!("`{key}` is not in every record, and {why}"),
+        fields: vec![report],
+        hint: String::new(),
+    })
 }
 
 /// Null among the values of a leaf that is converted, or in place of a record that is read from.
@@ -114,11 +126,18 @@ fn null_leaf(view: &View, place: &Place) -> Option<Answer> {
     }
     let said = nullable(view, place, nulls, all.len())?;
     let Some(Way::Converted(call)) = object_none::way(view, place) else { return Some(refused_null(place)) };
-    let read = view.reading.reads.iter().find(|read| read.place == *place && read.owner == 0 && call.contains_range(read.range))?;
+    let read = view
+        .reading
+        .reads
+        .iter()
+        .find(|read| read.place == *place && read.owner == 0 && call.contains_range(read.range))?;
     let mut draft = Draft::new(view.subject);
     let text = format!("({} if {} is not None else None)", draft.text(call), draft.text(read.range));
     draft.replace(call, text);
-    let comment = format!("{} is null in records that do not have it", bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..])));
+    let comment = format!(
+        "{} is null in records that do not have it",
+        bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..]))
+    );
     draft.note(call, &comment);
     layer("object_null", draft.finish(), Tier::B, comment.clone(), vec![said], Vec::new())
 }
@@ -128,7 +147,8 @@ fn null_record(view: &View, place: &Place) -> Option<Answer> {
     let nulls = all.iter().filter(|value| matches!(value, Value::Null)).count();
     let said = nullable(view, place, nulls, all.len())?;
     let reads: Vec<&Read> = view.keys_read(place).map(|(_, read)| read).collect();
-    let simple = reads.iter().all(|read| read.owner == 0 && read.how == How::Subscript && !view.reads_below(&read.place));
+    let simple =
+        reads.iter().all(|read| read.owner == 0 && read.how == How::Subscript && !view.reads_below(&read.place));
     let mut draft = Draft::new(view.subject);
     let mut first = None;
     for read in &reads {
@@ -171,6 +191,10 @@ fn refused_null(place: &Place) -> Answer {
     let expected = dotted(&place.steps);
     let why = "the code computes with it, so that nothing can stand for it";
     let report = FieldReport { expected: expected.clone(), candidates: Vec::new(), unmet: why.to_owned() };
-    Answer::Refused(Refusal { reason: Reason::MissingField, summary: format!("`{expected}` is null in some records, and {why}"), fields: vec![report], hint: String::new() })
+    Answer::Refused(Refusal {
+        reason: Reason::MissingField,
+        summary: format!("`{expected}` is null in some records, and {why}"),
+        fields: vec![report],
+        hint: String::new(),
+    })
 }
-

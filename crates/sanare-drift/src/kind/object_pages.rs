@@ -48,7 +48,12 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     let found = all_pages(view, outer, &target);
     let [pages] = found.as_slice() else { return None };
     let list = values(outer, &pages.to_pages).into_iter().find_map(|value| value.as_list())?;
-    let records: usize = list.iter().flat_map(|page| values(page, &pages.to_records)).filter_map(|value| value.as_list()).map(<[Value]>::len).sum();
+    let records: usize = list
+        .iter()
+        .flat_map(|page| values(page, &pages.to_records))
+        .filter_map(|value| value.as_list())
+        .map(<[Value]>::len)
+        .sum();
     if let Some(why) = incomplete(outer, &pages.to_pages, list, records) {
         return Some(Answer::Refused(Refusal {
             reason: Reason::IncompleteData,
@@ -64,8 +69,20 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     seen.extend(pages.to_records.iter().cloned());
     let now = spoken(&seen);
     let evidence = format!("{} pages are there, none is missing", list.len());
-    let mapping = Mapping { expected: dotted(&target.steps), seen: path(&seen), evidence: vec![format!("I3 {evidence}")], tier: pages.tier };
-    layer("object_pages", source, pages.tier, format!("the records now come in pages, at {now}"), vec![evidence], vec![mapping])
+    let mapping = Mapping {
+        expected: dotted(&target.steps),
+        seen: path(&seen),
+        evidence: vec![format!("I3 {evidence}")],
+        tier: pages.tier,
+    };
+    layer(
+        "object_pages",
+        source,
+        pages.tier,
+        format!("the records now come in pages, at {now}"),
+        vec![evidence],
+        vec![mapping],
+    )
 }
 
 fn all_pages(view: &View, outer: &Value, target: &Place) -> Vec<Pages> {
@@ -80,7 +97,10 @@ fn all_pages(view: &View, outer: &Value, target: &Place) -> Vec<Pages> {
         }
         for inner in spots(first) {
             let there: Vec<&Value> = list.iter().flat_map(|page| values(page, &inner.steps)).collect();
-            if there.len() != list.len() || there.iter().any(|value| value.as_list().is_none()) || inner.steps.iter().any(|step| matches!(step, Step::Index(_))) {
+            if there.len() != list.len()
+                || there.iter().any(|value| value.as_list().is_none())
+                || inner.steps.iter().any(|step| matches!(step, Step::Index(_)))
+            {
                 continue;
             }
             let tier = match object_fit::fit(view, target, &there) {
@@ -116,7 +136,8 @@ fn incomplete(outer: &Value, to_pages: &[Step], list: &[Value], records: usize) 
                 return Some(format!("`{key}` is not the number of pages"));
             }
         }
-        let rest: Vec<(String, Value)> = holder.as_map().unwrap_or_default().iter().filter(|(key, _)| !is_page_count(key)).cloned().collect();
+        let rest: Vec<(String, Value)> =
+            holder.as_map().unwrap_or_default().iter().filter(|(key, _)| !is_page_count(key)).cloned().collect();
         if let Some(why) = object_complete::marks(&Value::Map(rest), &[], records, "").incomplete {
             return Some(why);
         }
@@ -145,11 +166,20 @@ fn change(outer: &Value, pages: &Pages, list: &[Value], key: Option<&str>) -> Ch
     if let Some(number) = page_number(list) {
         let number = literal(number);
         body = vec![format!("pages = sorted({all}, key=lambda page: page[{number}])")];
-        let first = list.iter().filter_map(|page| page.get(number.trim_matches('"'))).filter_map(self::number).min().unwrap_or(1);
+        let first = list
+            .iter()
+            .filter_map(|page| page.get(number.trim_matches('"')))
+            .filter_map(self::number)
+            .min()
+            .unwrap_or(1);
         body.push(format!("if [page[{number}] for page in pages] != list(range({first}, len(pages) + {first})):"));
         body.push("    raise ValueError(\"a page is missing\")".into());
     }
-    let counts = outer.as_map().unwrap_or_default().iter().find(|(name, value)| is_page_count(name) && matches!(value, Value::Int(_)));
+    let counts = outer
+        .as_map()
+        .unwrap_or_default()
+        .iter()
+        .find(|(name, value)| is_page_count(name) && matches!(value, Value::Int(_)));
     if let (Some((name, _)), 1) = (counts, pages.to_pages.len()) {
         body.push(format!("if len(pages) != {{}}[{}]:", literal(name)));
         body.push("    raise ValueError(\"a page is missing\")".into());

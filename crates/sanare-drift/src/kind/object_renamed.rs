@@ -22,7 +22,12 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     let Some(Trouble::Absent { container, key }) = view.trouble() else { return None };
     let mappings = match mapped(view, &container, &key) {
         Ok(mappings) => mappings,
-        Err(refusal) if super::object_optional::applies(view, &container, &key) || refusal.fields.is_empty() && refusal.summary.is_empty() => return None,
+        Err(refusal)
+            if super::object_optional::applies(view, &container, &key)
+                || refusal.fields.is_empty() && refusal.summary.is_empty() =>
+        {
+            return None;
+        }
         Err(refusal) => return Some(Answer::Refused(refusal)),
     };
     if !mappings.iter().any(|mapping| mapping.expected == key) {
@@ -36,7 +41,10 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     let comment = format!("{}; the old name is tried first", renamed.join(", "));
     let source = object_field::written(view, &container, &moves, &comment);
     let tier = mappings.iter().map(|mapping| mapping.tier).max().unwrap_or(Tier::B);
-    let evidence = mappings.iter().flat_map(|mapping| mapping.evidence.iter().map(|line| format!("{}: {line}", mapping.expected))).collect();
+    let evidence = mappings
+        .iter()
+        .flat_map(|mapping| mapping.evidence.iter().map(|line| format!("{}: {line}", mapping.expected)))
+        .collect();
     let full = mappings.into_iter().map(|mapping| Mapping {
         expected: dotted(&container.then(Step::Key(mapping.expected)).steps),
         seen: dotted(&container.then(Step::Key(mapping.seen)).steps),
@@ -58,11 +66,17 @@ pub(crate) fn mapped(view: &View, container: &Place, key: &str) -> Result<Vec<Ma
 ///
 /// # Errors
 /// The refusal of rule 9.1.
-pub(crate) fn map_record(view: &View, container: &Place, records: &[&Value], key: &str) -> Result<Vec<Mapping>, Refusal> {
+pub(crate) fn map_record(
+    view: &View,
+    container: &Place,
+    records: &[&Value],
+    key: &str,
+) -> Result<Vec<Mapping>, Refusal> {
     let sort = node_read(view, &container.then(Step::Key(key.to_owned())));
     let lost = missing(view, container, records);
     let remembered = view.remembered(container);
-    let old_names: Vec<String> = remembered.as_ref().map(|shape| shape.names().into_iter().map(str::to_owned).collect()).unwrap_or_default();
+    let old_names: Vec<String> =
+        remembered.as_ref().map(|shape| shape.names().into_iter().map(str::to_owned).collect()).unwrap_or_default();
     let of_sort = |name: &str| {
         let read = node_read(view, &container.then(Step::Key(name.to_owned())));
         read.is_none() || sort.is_none() || read == sort
@@ -80,7 +94,10 @@ pub(crate) fn map_record(view: &View, container: &Place, records: &[&Value], key
         .filter(|(_, name)| names.contains(name) || !old_names.contains(name))
         .filter_map(|(position, name)| {
             let values: Vec<&Value> = records.iter().filter_map(|record| record.get(name)).collect();
-            let fits = names.contains(name) || values.iter().all(|value| sort.is_none_or(|sort| node(value) == sort || matches!(value, Value::Null)));
+            let fits = names.contains(name)
+                || values
+                    .iter()
+                    .all(|value| sort.is_none_or(|sort| node(value) == sort || matches!(value, Value::Null)));
             fits.then(|| Seen { name: name.clone(), profile: object_fit::profile(&values), position })
         })
         .collect();
@@ -110,15 +127,28 @@ fn expect(view: &View, container: &Place, name: &str, old_names: &[String], lost
 /// What the code makes of a leaf, or of the members of the list at a place.
 pub(crate) fn implied(view: &View, place: &Place) -> Option<ImpliedType> {
     let member = place.then(Step::Member);
-    view.reading.uses.iter().filter(|used| used.place == *place || used.place == member).find_map(|used| match &used.how {
-        Usage::Convert(name) if name == "int" => Some(ImpliedType::Int),
-        Usage::Convert(name) if matches!(name.as_str(), "float" | "round" | "abs" | "decimal.Decimal") => Some(ImpliedType::Float),
-        Usage::Convert(name) if name.starts_with("datetime.") || name.starts_with("time.") => Some(ImpliedType::Date),
-        Usage::Convert(name) if name == "bool" => Some(ImpliedType::Flag),
-        Usage::Arithmetic => Some(ImpliedType::Float),
-        Usage::Concat => Some(ImpliedType::Text),
-        Usage::Method(name) if matches!(name.as_str(), "strip" | "lower" | "upper" | "split" | "startswith" | "endswith" | "replace" | "title") => Some(ImpliedType::Text),
-        _ => None,
+    view.reading.uses.iter().filter(|used| used.place == *place || used.place == member).find_map(|used| {
+        match &used.how {
+            Usage::Convert(name) if name == "int" => Some(ImpliedType::Int),
+            Usage::Convert(name) if matches!(name.as_str(), "float" | "round" | "abs" | "decimal.Decimal") => {
+                Some(ImpliedType::Float)
+            }
+            Usage::Convert(name) if name.starts_with("datetime.") || name.starts_with("time.") => {
+                Some(ImpliedType::Date)
+            }
+            Usage::Convert(name) if name == "bool" => Some(ImpliedType::Flag),
+            Usage::Arithmetic => Some(ImpliedType::Float),
+            Usage::Concat => Some(ImpliedType::Text),
+            Usage::Method(name)
+                if matches!(
+                    name.as_str(),
+                    "strip" | "lower" | "upper" | "split" | "startswith" | "endswith" | "replace" | "title"
+                ) =>
+            {
+                Some(ImpliedType::Text)
+            }
+            _ => None,
+        }
     })
 }
 

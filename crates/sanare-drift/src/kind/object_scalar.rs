@@ -35,14 +35,19 @@ fn to_leaf(view: &View, place: &Place) -> Option<Answer> {
     let leaves: Vec<&str> = first
         .iter()
         .map(|(name, _)| name.as_str())
-        .filter(|name| maps.iter().all(|map| map.get(name).is_some_and(|value| type_fits(&wanted, value) && !matches!(value, Value::Null))))
+        .filter(|name| {
+            maps.iter().all(|map| {
+                map.get(name).is_some_and(|value| type_fits(&wanted, value) && !matches!(value, Value::Null))
+            })
+        })
         .collect();
     let key = match place.steps.last() {
         Some(Step::Key(key)) => key.clone(),
         _ => String::new(),
     };
     let [leaf] = leaves.as_slice() else {
-        return (!leaves.is_empty()).then(|| refused(&key, &leaves, Reason::Ambiguous, "more than one leaf has its type"));
+        return (!leaves.is_empty())
+            .then(|| refused(&key, &leaves, Reason::Ambiguous, "more than one leaf has its type"));
     };
     if !is_value_word(leaf) && !names::same(leaf, &key) {
         return Some(refused(&key, &leaves, Reason::NoIdentity, "the name of the one leaf says something else"));
@@ -50,11 +55,23 @@ fn to_leaf(view: &View, place: &Place) -> Option<Answer> {
     let mut pins = Vec::new();
     for (name, value) in first.iter().filter(|(name, _)| name != leaf) {
         if is_unit_word(name) {
-            return Some(refused(&key, &leaves, Reason::ScaleOrUnit, &format!("`{name}` gives a unit that the code does not know")));
+            return Some(refused(
+                &key,
+                &leaves,
+                Reason::ScaleOrUnit,
+                &format!("`{name}` gives a unit that the code does not know"),
+            ));
         }
         if let (true, Value::Text(text)) = (is_relation_word(name), value) {
-            if maps.iter().any(|map| map.get(name) != Some(value)) || !matches!(text.as_str(), "eq" | "=" | "==" | "equal" | "exact" | "exactly" | "equals") {
-                return Some(refused(&key, &leaves, Reason::Ambiguous, &format!("`{name}` says that the value is not exact")));
+            if maps.iter().any(|map| map.get(name) != Some(value))
+                || !matches!(text.as_str(), "eq" | "=" | "==" | "equal" | "exact" | "exactly" | "equals")
+            {
+                return Some(refused(
+                    &key,
+                    &leaves,
+                    Reason::Ambiguous,
+                    &format!("`{name}` says that the value is not exact"),
+                ));
             }
             pins.push((name.clone(), text.clone()));
         }
@@ -75,9 +92,21 @@ fn to_leaf(view: &View, place: &Place) -> Option<Answer> {
     let mut seen = place.steps.clone();
     seen.push(Step::Key((*leaf).to_owned()));
     let evidence = format!("`{leaf}` is the one leaf of type {wanted}");
-    let mapping = Mapping { expected: dotted(&place.steps), seen: dotted(&seen), evidence: vec![evidence.clone()], tier: Tier::A };
+    let mapping = Mapping {
+        expected: dotted(&place.steps),
+        seen: dotted(&seen),
+        evidence: vec![evidence.clone()],
+        tier: Tier::A,
+    };
     let source = object_place::written(view, place, &change);
-    layer("object_scalar", source, Tier::A, format!("{name} is now an object with the value in {leaf}"), vec![evidence], vec![mapping])
+    layer(
+        "object_scalar",
+        source,
+        Tier::A,
+        format!("{name} is now an object with the value in {leaf}"),
+        vec![evidence],
+        vec![mapping],
+    )
 }
 
 /// The type that the leaf had: remembered, or needed by what the code does with it.
@@ -89,7 +118,11 @@ fn wanted_type(view: &View, place: &Place) -> Option<String> {
     }
     view.reading.uses_of(place).find_map(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => Some("float".to_owned()),
-        Usage::Convert(name) if matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.datetime.fromtimestamp") => Some("float".to_owned()),
+        Usage::Convert(name)
+            if matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.datetime.fromtimestamp") =>
+        {
+            Some("float".to_owned())
+        }
         Usage::Concat => Some("str".to_owned()),
         Usage::Convert(name) if name.contains("strptime") || name.contains("fromisoformat") => Some("str".to_owned()),
         _ => None,
@@ -105,7 +138,9 @@ fn to_object(view: &View, place: &Place) -> Option<Answer> {
     let names = view.key_names(place);
     let [leaf] = names.as_slice() else { return None };
     let leaf_place = place.then(Step::Key(leaf.clone()));
-    if view.reads_below(&leaf_place) || view.keys_read(place).any(|(_, read)| !matches!(read.how, How::Subscript | How::Get(_))) {
+    if view.reads_below(&leaf_place)
+        || view.keys_read(place).any(|(_, read)| !matches!(read.how, How::Subscript | How::Get(_)))
+    {
         return None;
     }
     let wanted = wanted_type(view, &leaf_place)?;
@@ -116,7 +151,12 @@ fn to_object(view: &View, place: &Place) -> Option<Answer> {
         _ => is_value_word(leaf),
     };
     if !lone || !scalars.iter().all(|value| type_fits(&wanted, value)) {
-        return Some(refused(leaf, &[], Reason::Ambiguous, "the object had more than one leaf that the value could be"));
+        return Some(refused(
+            leaf,
+            &[],
+            Reason::Ambiguous,
+            "the object had more than one leaf that the value could be",
+        ));
     }
     let name = bare(&spoken(&place.steps));
     let change = Change {
@@ -127,7 +167,12 @@ fn to_object(view: &View, place: &Place) -> Option<Answer> {
         helper: vec!["as_object", "with_value"],
     };
     let evidence = format!("`{leaf}` was the one leaf of type {wanted}");
-    let mapping = Mapping { expected: dotted(&leaf_place.steps), seen: dotted(&place.steps), evidence: vec![evidence.clone()], tier: Tier::A };
+    let mapping = Mapping {
+        expected: dotted(&leaf_place.steps),
+        seen: dotted(&place.steps),
+        evidence: vec![evidence.clone()],
+        tier: Tier::A,
+    };
     let source = object_place::written(view, place, &change);
     layer("object_scalar", source, Tier::A, format!("{name} is now the plain value"), vec![evidence], vec![mapping])
 }
@@ -138,20 +183,49 @@ fn same_type(left: &str, right: &str) -> bool {
 }
 
 fn is_value_word(name: &str) -> bool {
-    matches!(name.to_lowercase().trim_start_matches(['_', '$', '#', '@']), "value" | "val" | "text" | "raw" | "content" | "amount" | "total" | "count" | "number" | "data" | "v" | "numberdecimal" | "numberint")
+    matches!(
+        name.to_lowercase().trim_start_matches(['_', '$', '#', '@']),
+        "value"
+            | "val"
+            | "text"
+            | "raw"
+            | "content"
+            | "amount"
+            | "total"
+            | "count"
+            | "number"
+            | "data"
+            | "v"
+            | "numberdecimal"
+            | "numberint"
+    )
 }
 
 fn is_unit_word(name: &str) -> bool {
     let name = name.to_lowercase();
-    ["unit", "currency", "scale", "exponent", "precision", "factor", "multiplier", "decimals", "denominator", "divisor"].iter().any(|word| name.contains(word))
+    ["unit", "currency", "scale", "exponent", "precision", "factor", "multiplier", "decimals", "denominator", "divisor"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 fn is_relation_word(name: &str) -> bool {
-    matches!(name.to_lowercase().as_str(), "relation" | "operator" | "qualifier" | "accuracy" | "comparison" | "bound" | "approximate")
+    matches!(
+        name.to_lowercase().as_str(),
+        "relation" | "operator" | "qualifier" | "accuracy" | "comparison" | "bound" | "approximate"
+    )
 }
 
 fn refused(key: &str, leaves: &[&str], reason: Reason, why: &str) -> Answer {
-    let candidates = leaves.iter().take(5).map(|leaf| Candidate { seen: (*leaf).to_owned(), evidence: vec!["S type fits".into()], vetoes: Vec::new() });
+    let candidates = leaves.iter().take(5).map(|leaf| Candidate {
+        seen: (*leaf).to_owned(),
+        evidence: vec!["S type fits".into()],
+        vetoes: Vec::new(),
+    });
     let report = FieldReport { expected: key.to_owned(), candidates: candidates.collect(), unmet: why.to_owned() };
-    Answer::Refused(Refusal { reason, summary: format!("`{key}` changed its form, and {why}"), fields: vec![report], hint: String::new() })
+    Answer::Refused(Refusal {
+        reason,
+        summary: format!("`{key}` changed its form, and {why}"),
+        fields: vec![report],
+        hint: String::new(),
+    })
 }

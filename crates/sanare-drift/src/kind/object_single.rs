@@ -29,7 +29,9 @@ fn to_list(view: &View, place: &Place) -> Option<Answer> {
     let wrong: Vec<&Value> = all.iter().copied().filter(|value| value.as_list().is_none()).collect();
     let member = place.then(Step::Member);
     let fit = object_fit::fit(view, &member, &wrong).filter(|_| wrong.iter().all(|value| value.as_map().is_some()))?;
-    if fit.keys.is_empty() || view.key_names(&member).iter().any(|name| view.needed(&member, name) && !fit.keys.contains(name)) {
+    if fit.keys.is_empty()
+        || view.key_names(&member).iter().any(|name| view.needed(&member, name) && !fit.keys.contains(name))
+    {
         return None;
     }
     let name = named(place);
@@ -42,7 +44,14 @@ fn to_list(view: &View, place: &Place) -> Option<Answer> {
     };
     let source = object_place::written(view, place, &change);
     let evidence = format!("the object has {}", fit.keys.join(", "));
-    layer("object_single", source, Tier::A, format!("{name}: one object in place of a list"), vec![evidence], Vec::new())
+    layer(
+        "object_single",
+        source,
+        Tier::A,
+        format!("{name}: one object in place of a list"),
+        vec![evidence],
+        Vec::new(),
+    )
 }
 
 fn to_object(view: &View, place: &Place) -> Option<Answer> {
@@ -58,21 +67,32 @@ fn to_object(view: &View, place: &Place) -> Option<Answer> {
             _ => return None,
         }
     }
-    let fit = object_fit::fit(view, place, &inner).filter(|_| !inner.is_empty() && inner.iter().all(|value| value.as_map().is_some()))?;
+    let fit = object_fit::fit(view, place, &inner)
+        .filter(|_| !inner.is_empty() && inner.iter().all(|value| value.as_map().is_some()))?;
     if fit.keys.is_empty() || view.key_names(place).is_empty() {
         return None;
     }
     let name = named(place);
     let change = Change {
         when: "isinstance({}, list)".into(),
-        body: vec!["if len({}) != 1:".into(), format!("    raise TypeError(\"{name} is a list that does not hold exactly one object\")")],
+        body: vec![
+            "if len({}) != 1:".into(),
+            format!("    raise TypeError(\"{name} is a list that does not hold exactly one object\")"),
+        ],
         becomes: "{}[0]".into(),
         comment: format!("{name} now comes as a list of one"),
         helper: vec!["the_one", "only_member"],
     };
     let source = object_place::written(view, place, &change);
     let evidence = format!("the one member has {}", fit.keys.join(", "));
-    layer("object_single", source, Tier::A, format!("{name}: a list of one in place of an object"), vec![evidence], Vec::new())
+    layer(
+        "object_single",
+        source,
+        Tier::A,
+        format!("{name}: a list of one in place of an object"),
+        vec![evidence],
+        Vec::new(),
+    )
 }
 
 fn named(place: &Place) -> String {

@@ -20,7 +20,9 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     let Trouble::Leaf(place) = view.trouble()? else { return None };
     let all = view.at(&place);
     let conversion = view.reading.uses_of(&place).find_map(|used| match &used.how {
-        Usage::Convert(name) if name.starts_with("datetime.") || name.starts_with("time.") => Some((name.clone(), used.range)),
+        Usage::Convert(name) if name.starts_with("datetime.") || name.starts_with("time.") => {
+            Some((name.clone(), used.range))
+        }
         _ => None,
     });
     let (name, range) = conversion?;
@@ -50,7 +52,11 @@ fn to_seconds(view: &View, place: &Place, all: &[&Value], used: sanare_source::s
     let imported = class.is_none();
     let class = class.unwrap_or_else(|| "datetime".into());
     let helper = |function: &str| {
-        let mut lines = vec![format!("def {function}(value):"), "    if not isinstance(value, str):".into(), "        return value".into()];
+        let mut lines = vec![
+            format!("def {function}(value):"),
+            "    if not isinstance(value, str):".into(),
+            "        return value".into(),
+        ];
         if imported {
             lines.push("    from datetime import datetime".into());
             lines.push(String::new());
@@ -68,7 +74,13 @@ fn to_seconds(view: &View, place: &Place, all: &[&Value], used: sanare_source::s
 }
 
 /// A number where text is parsed.
-fn to_text(view: &View, place: &Place, all: &[&Value], name: &str, used: sanare_source::size::TextRange) -> Option<Answer> {
+fn to_text(
+    view: &View,
+    place: &Place,
+    all: &[&Value],
+    name: &str,
+    used: sanare_source::size::TextRange,
+) -> Option<Answer> {
     let numbers: Vec<f64> = all
         .iter()
         .filter_map(|value| match value {
@@ -77,11 +89,14 @@ fn to_text(view: &View, place: &Place, all: &[&Value], name: &str, used: sanare_
             _ => None,
         })
         .collect();
-    if numbers.is_empty() || !all.iter().all(|value| matches!(value, Value::Text(_) | Value::Int(_) | Value::Float(_))) {
+    if numbers.is_empty() || !all.iter().all(|value| matches!(value, Value::Text(_) | Value::Int(_) | Value::Float(_)))
+    {
         return None;
     }
     let format = old_format(view, place, name, used)?;
-    let Some(format) = format else { return Some(refused(place, "the old text had no offset, so that its zone is not known")) };
+    let Some(format) = format else {
+        return Some(refused(place, "the old text had no offset, so that its zone is not known"));
+    };
     let divisor = unit(&numbers)?;
     let class = datetime_class(view, used).unwrap_or_else(|| "datetime".into());
     let said = bare(&spoken(&place.steps));
@@ -126,7 +141,8 @@ fn old_format(view: &View, place: &Place, name: &str, used: sanare_source::size:
 
 /// 1 for seconds, 1000 for milliseconds: whichever puts every moment between 1990 and 2100.
 fn unit(numbers: &[f64]) -> Option<u32> {
-    let within = |divisor: f64| numbers.iter().all(|number| (631_152_000.0..4_102_444_800.0).contains(&(number / divisor)));
+    let within =
+        |divisor: f64| numbers.iter().all(|number| (631_152_000.0..4_102_444_800.0).contains(&(number / divisor)));
     match (within(1.0), within(1000.0)) {
         (true, false) => Some(1),
         (false, true) => Some(1000),
@@ -138,7 +154,9 @@ fn unit(numbers: &[f64]) -> Option<u32> {
 fn datetime_class(view: &View, used: sanare_source::size::TextRange) -> Option<String> {
     let before = view.subject.source.text().get(..used.start().to_usize())?.trim_end();
     let before = before.strip_suffix('(')?;
-    let start = before.rfind(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '.')).map_or(0, |at| at + 1);
+    let start = before
+        .rfind(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '.'))
+        .map_or(0, |at| at + 1);
     let called = before.get(start..)?;
     let class = called.strip_suffix(".fromtimestamp").or_else(|| called.strip_suffix(".utcfromtimestamp"))?;
     let last = class.rsplit('.').next()?;
@@ -150,7 +168,16 @@ fn is_moment(text: &str, offset: bool) -> bool {
     let bytes = text.as_bytes();
     let digits = |from: usize, to: usize| bytes.get(from..to).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
     let at = |index: usize, letters: &[u8]| bytes.get(index).is_some_and(|byte| letters.contains(byte));
-    if !(digits(0, 4) && at(4, b"-") && digits(5, 7) && at(7, b"-") && digits(8, 10) && at(10, b"T ") && digits(11, 13) && at(13, b":") && digits(14, 16)) {
+    if !(digits(0, 4)
+        && at(4, b"-")
+        && digits(5, 7)
+        && at(7, b"-")
+        && digits(8, 10)
+        && at(10, b"T ")
+        && digits(11, 13)
+        && at(13, b":")
+        && digits(14, 16))
+    {
         return false;
     }
     let mut rest = text.get(16..).unwrap_or_default();
@@ -178,7 +205,12 @@ fn is_moment(text: &str, offset: bool) -> bool {
 fn refused(place: &Place, why: &str) -> Answer {
     let expected = dotted(&place.steps);
     let report = FieldReport { expected: expected.clone(), candidates: Vec::new(), unmet: why.to_owned() };
-    Answer::Refused(Refusal { reason: Reason::Ambiguous, summary: format!("`{expected}` changed its form, and {why}"), fields: vec![report], hint: String::new() })
+    Answer::Refused(Refusal {
+        reason: Reason::Ambiguous,
+        summary: format!("`{expected}` changed its form, and {why}"),
+        fields: vec![report],
+        hint: String::new(),
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! role = "date"                    # identifier name code quantity money rate date flag place measure text
 //! parts = ["booking", "date"]      # what it is made of, in English order; left out for a plain concept
 //! head = true                      # a general word that may stand before or after what it tells of
+//! relation = true                  # relates what stands before to what stands after (`per`, `to`)
 //! near = ["posting_date"]          # may stand for one another in a closed record (I8)
 //! opposites = ["value_date"]
 //! yes = ["Buchungstag"]            # names that mean exactly this
@@ -39,6 +40,7 @@ struct File {
 struct Record {
     role: Option<Role>,
     head: bool,
+    relation: bool,
     parts: Vec<String>,
     near: Vec<String>,
     opposites: Vec<String>,
@@ -117,6 +119,7 @@ impl Lexicon {
             kind,
             role: record.role,
             head: record.head,
+            relation: record.relation,
             parts: Vec::new(),
             near: Vec::new(),
             opposites: Vec::new(),

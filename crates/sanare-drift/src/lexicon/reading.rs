@@ -11,7 +11,7 @@ pub struct Meaning {
     pub readings: Vec<Reading>,
     /// Words that no entry explains, in order.
     pub leftovers: Vec<String>,
-    /// Units, in brackets or as words, sorted.
+    /// Units: those in brackets, then those that are words, in order.
     pub units: Vec<String>,
 }
 
@@ -72,13 +72,12 @@ impl Lexicon {
                         meaning.readings = self.extend(&meaning.readings, senses);
                     }
                 }
+                Piece::Unit(unit) if meaning.units.iter().any(|other| other == unit) => {}
                 Piece::Unit(unit) => meaning.units.push((*unit).to_owned()),
                 Piece::Unknown(word) if LINKS.contains(word) && between(at) => {}
                 Piece::Unknown(word) => meaning.leftovers.push((*word).to_owned()),
             }
         }
-        meaning.units.sort();
-        meaning.units.dedup();
         if !known || meaning.readings.len() > MOST_READINGS {
             meaning.readings.clear();
         }
