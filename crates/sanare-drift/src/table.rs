@@ -30,6 +30,8 @@ pub struct Tables<'a> {
     pub readers: Vec<Reader<'a>>,
     /// What it reads.
     pub reads: Reads<'a>,
+    /// Columns that the target writes itself.
+    pub made: Vec<String>,
     /// For each reader: what the argument holds; nothing if that cannot be told.
     pub views: Vec<Option<View<'a>>>,
 }
@@ -103,7 +105,8 @@ impl<'a> Tables<'a> {
         let known: Vec<String> =
             remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
         let reads = code.reads(&readers, &known);
-        let mut tables = Self { code, readers, reads, views: Vec::new() };
+        let made = code.made(&readers).into_iter().map(str::to_owned).collect();
+        let mut tables = Self { code, readers, reads, made, views: Vec::new() };
         for at in 0..tables.readers.len() {
             let view = tables.view(problem, at);
             tables.views.push(view);

@@ -10,7 +10,7 @@ use sanare_effects::trial::{Hooks, Limits, PrivateFolder, Trial, TrialEnd, fork_
 use crate::folder::{Folder, skip};
 
 pub fn limits() -> Limits {
-    Limits { deadline: Duration::from_secs(3), ..Limits::default() }
+    Limits { deadline: Duration::from_secs(3), idle: Duration::from_secs(1), ..Limits::default() }
 }
 
 pub fn run_in(folder: &PrivateFolder, read: &[&Path], work: impl FnOnce() -> Vec<u8>) -> Trial {
@@ -245,7 +245,7 @@ fn ends() {
         || loop {
             std::thread::sleep(Duration::from_secs(9));
         },
-        TrialEnd::TimedOut,
+        TrialEnd::Idle,
     );
     check_end(|| leave(0), TrialEnd::ExitedEarly { code: Some(0) });
     check_end(|| leave(3), TrialEnd::ExitedEarly { code: Some(3) });
@@ -264,7 +264,7 @@ fn ends() {
             call(libc::SYS_kill, [std::process::id() as usize, libc::SIGSTOP as usize, 0, 0]);
             Vec::new()
         },
-        TrialEnd::TimedOut,
+        TrialEnd::Idle,
     );
 }
 
@@ -462,6 +462,21 @@ fn a_dropped_trial_is_collected() {
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
 }
 
+#[test]
+fn a_lock_that_another_thread_held_at_the_fork() {
+    if !isolated() {
+        return;
+    }
+    let lock = std::sync::Mutex::new(());
+    let held = lock.lock().unwrap();
+    let trial = run(|| {
+        let _never = lock.lock();
+        Vec::new()
+    });
+    assert_eq!(trial.end, TrialEnd::Idle);
+    drop(held);
+}
+
 /// In a process of its own, because other tests have children too.
 #[test]
 fn no_zombie_after_a_thousand() {
@@ -487,7 +502,7 @@ fn a_thousand() {
     let before = descriptors();
     for round in 0..1000_u32 {
         let limits =
-            Limits { deadline: Duration::from_millis(if round % 100 == 7 { 30 } else { 3000 }), ..Limits::default() };
+            Limits { deadline: Duration::from_millis(if round % 100 == 7 { 400 } else { 3000 }), ..Limits::default() };
         let trial = fork_trial(&prepared, &limits, &Hooks::default(), || match round % 100 {
             7 => loop {
                 std::hint::black_box(0);
