@@ -129,12 +129,17 @@ pub fn is_unspaced(c: char) -> bool {
 pub fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut key = String::new();
     for word in words {
-        if key.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit()) {
-            key.push(' ');
-        }
-        key.push_str(word);
+        join_word(&mut key, word);
     }
     key
+}
+
+/// Adds a word to joined ones.
+pub(crate) fn join_word(key: &mut String, word: &str) {
+    if key.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit()) {
+        key.push(' ');
+    }
+    key.push_str(word);
 }
 
 /// A letter without its accent.
