@@ -112,14 +112,10 @@ import sanare
 def load_sales(path):
     sheet = load_workbook(path, data_only=True)["Sales"]
     rows = sheet.iter_rows(values_only=True)
-    header = list(next(rows))
-    customer, amount = header.index("customer"), header.index("amount")
-    total = 0
-    customers = []
-    for row in rows:
-        total += int(row[amount])
-        customers.append(row[customer])
-    return {"total": total, "customers": sorted(customers)}
+    header = next(rows)
+    records = [dict(zip(header, row)) for row in rows]
+    total = sum(int(record["amount"]) for record in records)
+    return {"total": total, "customers": sorted(record["customer"] for record in records)}
 '''
 
 GOOD_AND_BAD = '''\
