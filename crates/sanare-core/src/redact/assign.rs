@@ -983,12 +983,13 @@ pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(
     if single
         && name.is_none_or(|name| name.class == Class::Hint)
         && from > 1
-        && matches!(text[from - 1], b' ')
-        && text[from - 2].is_ascii_alphanumeric()
+        && text[from - 1] == b' '
+        && text[from - 2].is_ascii_alphabetic()
+        && text.get(to) != Some(&b'=')
     {
         let mut begin = from - 1;
         for _ in 0..2 {
-            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphanumeric()).count();
+            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphabetic()).count();
             if word == 0 {
                 break;
             }

@@ -185,7 +185,11 @@ impl Walk<'_> {
 
     fn list(&mut self, items: &mut [Value], known: Option<Known>, depth: usize) {
         let texts = items.len() > 1 && items.iter().all(Value::is_string);
-        let named = if texts || items.len() == 2 { self.named_items(items) } else { Vec::new() };
+        // Names and markers have keywords in them; a list without any is no more than its items.
+        let stirs = texts && items.iter().any(|item| item.as_str().is_some_and(|text| self.scanner.stirs(text)));
+        let flags = texts && items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-')));
+        let named =
+            if stirs || items.len() == 2 && items[0].is_string() { self.named_items(items) } else { Vec::new() };
         let columns = header_columns(items);
         for (index, item) in items.iter_mut().enumerate() {
             let own = named.iter().find(|(at, _)| *at == index).map(|(_, name)| Known { name: *name, direct: true });
@@ -194,11 +198,11 @@ impl Walk<'_> {
                 (_, item) => self.value(item, own.or(known), depth + 1),
             }
         }
-        if texts {
+        if stirs {
             self.joined(items, "\n");
-            if items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-'))) {
-                self.joined(items, " ");
-            }
+        }
+        if flags {
+            self.joined(items, " ");
         }
     }
 

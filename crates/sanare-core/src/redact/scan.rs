@@ -31,6 +31,11 @@ pub(super) struct Scanner<'r> {
 }
 
 impl<'r> Scanner<'r> {
+    /// Whether a text has any keyword in it.
+    pub fn stirs(self, text: &str) -> bool {
+        self.rules.search.as_ref().is_none_or(|search| !search.hits(text.as_bytes()).is_empty())
+    }
+
     /// Everything that must go from a text, in no order and with overlap.
     pub fn find(self, text: &str) -> Vec<Finding<'r>> {
         let mut found = Vec::new();
@@ -180,7 +185,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     }
                 }
                 _ if start < self.marked => {}
-                Trigger::Name => self.name(start, end),
+                Trigger::Name { any } => {
+                    if *any || !self.plain_word(end) {
+                        self.name(start, end);
+                    }
+                }
                 Trigger::Rule(index) => self.rule(*index, start, end),
                 Trigger::Url => {
                     if end < self.urls_done {
@@ -287,6 +296,20 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
             self.pem_done = end;
         }
+    }
+
+    /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
+    fn plain_word(&self, end: usize) -> bool {
+        let mut rest = self.text[end..].iter().copied();
+        if !rest.next().is_some_and(|c| c == b'=') {
+            return false;
+        }
+        let mut letters = 0;
+        let next = rest.find(|c| {
+            letters += 1;
+            !c.is_ascii_lowercase() || letters > 15
+        });
+        letters > 1 && matches!(next, Some(b' ' | b'\n'))
     }
 
     fn name(&mut self, start: usize, end: usize) {

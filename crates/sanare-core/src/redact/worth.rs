@@ -344,7 +344,8 @@ fn reads_like_words(part: &[u8]) -> bool {
     }
     (vowels + other) * 5 >= letters.len()
         && longest <= 5
-        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 } <= letters.len().max(8)
+        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 }
+            <= letters.len().max(if letters.len() < part.len() { 8 } else { 9 })
 }
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.
