@@ -136,7 +136,7 @@ fn is_wrapper(step: &Step) -> bool {
 }
 
 /// The deepest container that a lone chain of keys and of list places leads to.
-fn passed_through(view: &View, mut place: Place) -> Place {
+pub(crate) fn passed_through(view: &View, mut place: Place) -> Place {
     loop {
         let below: Vec<&Step> = {
             let mut steps: Vec<&Step> = view

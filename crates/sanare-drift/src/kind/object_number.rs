@@ -72,9 +72,18 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
 fn wants_number(view: &View, place: &Place) -> bool {
     view.reading.uses_of(place).filter(|used| view.on_line(used.range)).any(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => true,
+        Usage::Add => remembered_number(view, place),
         Usage::Convert(name) => matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.timedelta"),
         _ => false,
     })
+}
+
+/// Whether the memory or other records say that it is a number.
+fn remembered_number(view: &View, place: &Place) -> bool {
+    match view.remembered(place) {
+        Some(ObjectShape::Leaf { profile }) => matches!(profile.type_name.as_str(), "int" | "float"),
+        _ => view.at(place).iter().any(|value| matches!(value, Value::Int(_) | Value::Float(_))),
+    }
 }
 
 /// Whether there are decimals, and the lines that return the number; nothing for grammars that need more.
