@@ -25,8 +25,8 @@ ONLY_AST = 0x400
 # Stand-ins in the compiled text: constants that are replaced by the objects themselves, so that no name has to be put
 # into the module's namespace and nothing that the module calls `Exception` is in the way.
 ERROR, FAIL, MISS, NOTE = "\0sanare.error", "\0sanare.fail", "\0sanare.miss", "\0sanare.note"
-STOP, EXIT, ANY = "\0sanare.stop", "\0sanare.exit", "\0sanare.any"
-FIXED: dict[str, object] = {ERROR: Exception, STOP: StopAsyncIteration, EXIT: GeneratorExit, ANY: BaseException}
+ANY = "\0sanare.any"
+FIXED: dict[str, object] = {ERROR: Exception, ANY: BaseException}
 
 # Names inside guarded bodies end in two underscores, or a class would mangle them.
 VALUE = "__sanare_value__"
@@ -64,7 +64,7 @@ def f():
             raise
     return (yield from {VALUE})
 """
-# `yield from` for an asynchronous generator, spelled out: what is sent or thrown in reaches the re-run.
+# `yield from` for an asynchronous generator: what is sent or thrown in reaches the re-run (see `Resumed`).
 _ASYNC_GENERATOR = f"""
 async def f():
     try:
@@ -73,24 +73,13 @@ async def f():
         {VALUE} = await {FAIL!r}()
         if {VALUE} is {MISS!r}:
             raise
-    {STARTED} = None
-    while True:
+    {STARTED} = await {VALUE}.sent(None)
+    while {STARTED} is not {MISS!r}:
         try:
-            {STARTED} = await {VALUE}.asend({STARTED})
-        except {STOP!r}:
-            return
-        while True:
-            try:
-                {STARTED} = yield {STARTED}
-                break
-            except {EXIT!r}:
-                await {VALUE}.aclose()
-                raise
-            except {ANY!r} as {THROWN}:
-                try:
-                    {STARTED} = await {VALUE}.athrow({THROWN})
-                except {STOP!r}:
-                    return
+            {STARTED} = {VALUE}.sent((yield {STARTED}))
+        except {ANY!r} as {THROWN}:
+            {STARTED} = {VALUE}.thrown({THROWN})
+        {STARTED} = await {STARTED}
 """
 
 # Names through which a body can see its own local variables: the saved arguments would show.

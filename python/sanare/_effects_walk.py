@@ -32,8 +32,10 @@ class Unsafe(Exception):
 class Walk:
     """One function's body, judged."""
 
-    def __init__(self, function: FunctionType, depth: int) -> None:
+    def __init__(self, function: FunctionType, depth: int, texts: dict[str, list[str]]) -> None:
         self.function = function
+        # Lines of files as they were at the failure; of all others the disk is asked.
+        self.texts = texts
         self.globals = function.__globals__
         self.depth = depth
         self.fresh: set[str] = set()
@@ -44,7 +46,7 @@ class Walk:
 
     def until(self, line: int, *, code: CodeType) -> str | None:
         """Judges every statement that may have run when the failure came at `line`; 0 means the whole body."""
-        lines = lines_of(code.co_filename, self.globals)
+        lines = self.texts.get(code.co_filename) or lines_of(code.co_filename, self.globals)
         if lines is None:
             return "its source is not known"
         with _Quiet(code.co_filename):
@@ -246,14 +248,12 @@ class Walk:
         return found
 
     def _project_call(self, target: Any, shown: str) -> None:
-        from sanare._rerun import is_harmless_function
-
         if isinstance(target, type):
             if issubclass(target, BaseException) or _plain_class(target):
                 return
             raise Unsafe(f"it makes a `{shown}`, which is not known to be harmless")
         target = getattr(target, "__wrapped__", None) or getattr(target, "__func__", None) or target
-        if type(target) is not type(is_harmless_function):
+        if type(target) is not type(_plain_class):
             raise Unsafe(f"it calls `{shown}`, which is not known to be harmless")
         code = target.__code__
         if _project.is_library(os.path.abspath(code.co_filename)) or code.co_filename[:1] == "<":
@@ -263,7 +263,7 @@ class Walk:
         if self.depth <= 0:
             raise Unsafe(f"it calls `{shown}`, which lies too deep to be judged")
         guard = guard_of(target)
-        deeper = Walk(target, self.depth - 1)
+        deeper = Walk(target, self.depth - 1, self.texts)
         why = deeper.until(0, code=guard.current if guard is not None else code)
         if why:
             raise Unsafe(f"it calls `{shown}`: {why}")

@@ -96,11 +96,7 @@ fn table(
         return Some(TwinValue::Value(Value::Text(text)));
     }
     let encoding = view.map(|view| view.declared_encoding.clone()).unwrap_or_default();
-    let (_, page) = (encoding.as_str(), encoding_rs::Encoding::for_label(encoding.as_bytes()));
-    let bytes = match page {
-        Some(page) if page != encoding_rs::UTF_8 && !encoding.starts_with("utf") => page.encode(&text).0.into_owned(),
-        _ => text.into_bytes(),
-    };
+    let bytes = crate::table::encoding::encode(&text, &encoding);
     Some(TwinValue::File { name, bytes })
 }
 

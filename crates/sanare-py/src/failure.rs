@@ -31,6 +31,7 @@ pub fn failure(described: &Bound<'_, PyDict>, frames: Option<&Bound<'_, PyAny>>,
         errno: integer(described, "errno"),
         http_status: integer(described, "status"),
         cause,
+        explicit_cause: flag(described, "explicit"),
         frames: frames.map(|list| items(list).iter().filter_map(|item| frame(item, origin)).collect()).unwrap_or_default(),
         deliberate: flag(described, "deliberate"),
     }

@@ -2,8 +2,9 @@
 
 use super::name::{Class, Name, lexicon};
 use super::place::{MARK, placeholder_end};
-use super::quote::{Quote, close, line_end, line_start, quote_at, quote_before, skip_blanks, skip_space, whole_name};
+use super::quote::{Quote, close, line_end, line_start, quote_at, quote_before, skip_blanks, skip_space};
 use super::worth::{self, Place, is_secret};
+use std::cell::Cell;
 
 /// Longest literal that is looked at before it is known to be a secret.
 const LONG: usize = 32 * 1024;
@@ -19,10 +20,21 @@ pub(super) struct Spot {
 /// Where values of secrets were found.
 pub(super) type Values = Vec<(usize, usize)>;
 
+/// What earlier names of the same text have looked at already; it keeps the whole linear.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    /// The last value without quotes.
+    bare: Cell<(usize, usize)>,
+    /// The end of the last header.
+    header: Cell<usize>,
+    /// Bytes of lists and mappings that may still be looked at.
+    pub fuel: Cell<usize>,
+}
+
 /// The values that belong to a name. Nothing if the name stands there for itself, as in a message or a table's header.
-pub(super) fn values(text: &[u8], spot: Spot) -> Values {
+pub(super) fn values(text: &[u8], spot: Spot, memo: &Memo) -> Values {
     let mut found = Values::new();
-    let reader = Reader { text, spot };
+    let reader = Reader { text, spot, memo };
     reader.read(&mut found);
     found
 }
@@ -30,6 +42,7 @@ pub(super) fn values(text: &[u8], spot: Spot) -> Values {
 struct Reader<'t> {
     text: &'t [u8],
     spot: Spot,
+    memo: &'t Memo,
 }
 
 /// What stands behind a separator.
@@ -59,13 +72,11 @@ impl Reader<'_> {
             quoted = true;
         }
         let flag = self.is_flag();
-        if quoted {
-            if self.entry_value(found) {
-                return Behind::Found;
-            }
-            if self.byte(at) == b']' {
-                at += 1;
-            }
+        if self.entry_value(found) {
+            return Behind::Found;
+        }
+        if quoted && self.byte(at) == b']' {
+            at += 1;
         }
         let near = at;
         at = skip_blanks(text, at);
@@ -113,10 +124,11 @@ impl Reader<'_> {
     fn value(&self, at: usize, sign: Sign, found: &mut Values) -> Behind {
         let text = self.text;
         let mut start = skip_blanks(text, at);
-        match self.class() {
-            Class::Authorization => return self.authorization(start, found),
-            Class::Cookie => return self.cookie(start, found),
-            _ => {}
+        if self.class() >= Class::Authorization {
+            return self.header(start, found);
+        }
+        if self.too_short(start) {
+            return Behind::Nothing;
         }
         if sign == Sign::Colon
             && let Some(behind) = annotation(text, start)
@@ -145,6 +157,18 @@ impl Reader<'_> {
         self.bare(start, sign, found)
     }
 
+    /// A word that is shorter than a secret of this class can be; most values of `key=` are.
+    fn too_short(&self, start: usize) -> bool {
+        let least = if self.class() == Class::Hint { 16 } else { 4 };
+        let rest = &self.text[start.min(self.text.len())..];
+        self.class() <= Class::Named
+            && rest.first().is_some_and(u8::is_ascii_alphanumeric)
+            && rest.iter().take(least).position(|c| !c.is_ascii_alphanumeric()).is_some_and(|n| {
+                matches!(rest[n], b' ' | b'\n' | b'\r' | b'\t')
+                    || matches!(rest[n], b',' | b';' | b'&' | b'"' | b'\'') && n > 2
+            })
+    }
+
     fn is_template(&self, at: usize) -> bool {
         self.byte(at) == b'{' && self.byte(at + 1) == b'{'
             || self.byte(at) == b'[' && self.text[at..].len() > 1 && self.byte(at + 1).is_ascii_uppercase()
@@ -169,6 +193,9 @@ impl Reader<'_> {
         loop {
             let open = literal_start(text, at);
             let Some(quote) = quote_at(text, open) else { break };
+            if first && quote.slashes == 0 && self.closes_here(open, quote.mark) {
+                return false;
+            }
             let (end, next) = match close(text, quote, LONG) {
                 Some(ends) => ends,
                 None => {
@@ -200,6 +227,19 @@ impl Reader<'_> {
         found.len() > before
     }
 
+    /// Whether the quote at `at` closes a literal that the name stands in, as in `input('Password: ')`.
+    fn closes_here(&self, at: usize, mark: u8) -> bool {
+        let text = self.text;
+        if text.get(at + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            return false;
+        }
+        let start = line_start(text, at, 400);
+        let word = |i: usize| text.get(i).is_some_and(u8::is_ascii_alphanumeric);
+        let before = (start..at)
+            .filter(|&i| text[i] == mark && !(i > start && (word(i - 1) && word(i + 1) || text[i - 1] == b'\\')));
+        before.count() % 2 == 1
+    }
+
     /// A short literal that is continued by another one: judged as one.
     fn joined(&self, value: &[u8], next: usize) -> bool {
         let behind = skip_space(self.text, next);
@@ -227,7 +267,16 @@ impl Reader<'_> {
             found.push((start, end));
             return Behind::Found;
         }
-        let end = bare_end(text, start);
+        let (from, to) = self.memo.bare.get();
+        let mut end = if from < start && start < to { to } else { bare_end(text, start) };
+        self.memo.bare.set((start, end));
+        if self.class() == Class::Strong
+            && self.byte(end) == b' '
+            && self.spot.start > 0
+            && matches!(text[self.spot.start - 1], b'&' | b'?')
+        {
+            end = form_end(text, end);
+        }
         let mut value = &text[start..end];
         if let Some(scheme) = scheme(value) {
             // `token: Bearer abc`.
@@ -239,8 +288,8 @@ impl Reader<'_> {
             }
             value = &text[start..start + scheme];
         }
-        if self.class() == Class::Strong && self.in_call() && value.iter().all(|c| c.is_ascii_lowercase() || *c == b'_')
-        {
+        let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
+        if self.class() == Class::Strong && identifier && (sign == Sign::Equals { tight: false } || self.in_call()) {
             return Behind::Nothing;
         }
         if self.class() == Class::Strong && matches!(sign, Sign::Colon) && !line && self.sentence_follows(start, end) {
@@ -326,7 +375,8 @@ impl Reader<'_> {
         let before = found.len();
         let mut depth = 0usize;
         let mut at = start;
-        let limit = text.len().min(start + 4096);
+        let fuel = self.memo.fuel.get();
+        let limit = text.len().min(start + 4096.min(fuel.max(128)));
         let mut literals: Vec<(usize, usize, usize)> = Vec::new();
         while at < limit {
             match text[at] {
@@ -352,6 +402,7 @@ impl Reader<'_> {
             }
             at += 1;
         }
+        self.memo.fuel.set(fuel.saturating_sub(at - start));
         let tuple = literals.len() == 2 && matches!(self.byte(start), b'(' | b'[');
         let user_and_password = matches!(self.spot.name.rule, "authorization" | "credential");
         for (index, &(from, end, next)) in literals.iter().enumerate() {
@@ -418,9 +469,8 @@ impl Reader<'_> {
             return Behind::Nothing;
         };
         let value = &text[quote.end..end];
-        match self.class() {
-            Class::Authorization | Class::Cookie => return self.value(open, Sign::Colon, found),
-            _ => {}
+        if self.class() >= Class::Authorization {
+            return self.header(open, found);
         }
         let before = &text[..self.spot.start];
         let dashes = before.iter().rev().take(2).take_while(|c| **c == b'-').count();
@@ -434,12 +484,7 @@ impl Reader<'_> {
         } else {
             Place::Inside
         };
-        if value.starts_with(b"-")
-            || !is_secret(self.class(), value, place)
-            || place == Place::Quoted
-                && lexicon().name(&String::from_utf8_lossy(value)).is_some()
-                && !worth::looks_random(value, 8)
-        {
+        if value.starts_with(b"-") || !is_secret(self.class(), value, place) || is_name(value) {
             return Behind::Nothing;
         }
         push_value(text, quote.end, end, found);
@@ -488,9 +533,14 @@ impl Reader<'_> {
         if text[start..].starts_with(b"<![CDATA[") {
             start += 9;
         }
-        let limit = text.len().min(start + LONG);
+        let limit = text.len().min(start + 4096);
         let end = memchr::memchr2(b'<', b']', &text[start..limit]).map_or(limit, |found| start + found);
         let value = text[start..end].trim_ascii_end();
+        let closed = matches!((self.byte(end), self.byte(end + 1)), (b'<', b'/') | (b']', b']'))
+            || end == text.len() && worth::looks_random(value, 8);
+        if !closed {
+            return Behind::Nothing;
+        }
         if text[start..].starts_with(MARK) || !is_secret(self.class(), value, Place::Quoted) {
             return Behind::Nothing;
         }
@@ -590,6 +640,13 @@ impl Reader<'_> {
                 break;
             }
         }
+        if text[at..].starts_with(b"user ") || text[at..].starts_with(b"account ") {
+            // `password for user etl: VALUE`
+            let line = &text[at..line_end(text, at).min(at + 80)];
+            if let Some(colon) = line.windows(2).position(|two| two == b": ") {
+                return self.value(at + colon + 1, Sign::Colon, found);
+            }
+        }
         if self.byte(at) == b'(' || self.byte(at) == b'<' || self.byte(at) == b'[' {
             at += 1;
         }
@@ -604,7 +661,9 @@ impl Reader<'_> {
             .iter()
             .rposition(|c| !matches!(c, b'.' | b',' | b':' | b';' | b')' | b']' | b'>'))
             .map_or(start, |n| start + n + 1);
-        if end <= start || text[start.saturating_sub(1)..].starts_with(MARK) || text[start..].starts_with(MARK) {
+        let pair = is_pair(&text[start..end]);
+        if end <= start || pair || text[start.saturating_sub(1)..].starts_with(MARK) || text[start..].starts_with(MARK)
+        {
             return Behind::Nothing;
         }
         let class = if self.class() == Class::Hint { Class::Hint } else { self.class().min(Class::Strong) };
@@ -616,6 +675,18 @@ impl Reader<'_> {
         Behind::Nothing
     }
 
+    /// A header whose value has a grammar of its own.
+    fn header(&self, start: usize, found: &mut Values) -> Behind {
+        if start < self.memo.header.get() {
+            return Behind::Nothing;
+        }
+        let behind =
+            if self.class() == Class::Cookie { self.cookie(start, found) } else { self.authorization(start, found) };
+        let seen = found.last().map_or(start, |last| last.1);
+        self.memo.header.set(seen.max(if seen > start { seen } else { self.outer_end(start) }));
+        behind
+    }
+
     /// `scheme credentials`, to the end of the literal or, for a single token, of the word.
     fn authorization(&self, start: usize, found: &mut Values) -> Behind {
         let text = self.text;
@@ -625,7 +696,7 @@ impl Reader<'_> {
             }
             None if matches!(self.byte(start), b'{' | b'[' | b'(') => {
                 let named = Spot { name: Name { class: Class::Named, ..self.spot.name }, ..self.spot };
-                return Reader { text, spot: named }.container(start, found);
+                return Reader { text, spot: named, memo: self.memo }.container(start, found);
             }
             None => (start, self.outer_end(start), false),
         };
@@ -647,7 +718,10 @@ impl Reader<'_> {
         {
             return Behind::Nothing;
         }
-        if !has_scheme && worth::is_prose(value) {
+        let word = value.rsplit(|c| *c == b' ').next().unwrap_or(value);
+        let random = worth::looks_random(word, 6) || worth::kinds(word) >= 3 || word.len() >= 24;
+        if worth::is_prose(value) || is_name(value) || !many && !random || !has_scheme && !worth::looks_random(value, 8)
+        {
             return Behind::Nothing;
         }
         self.push(credentials, credentials + value.len(), found)
@@ -661,7 +735,7 @@ impl Reader<'_> {
             Some(quote) => (quote.end, close(text, quote, LONG).map_or_else(|| line_end(text, start), |ends| ends.0)),
             None if matches!(self.byte(start), b'{' | b'[' | b'(') => {
                 let named = Spot { name: Name { class: Class::Named, ..self.spot.name }, ..self.spot };
-                return Reader { text, spot: named }.container(start, found);
+                return Reader { text, spot: named, memo: self.memo }.container(start, found);
             }
             None => (start, self.outer_end(start)),
         };
@@ -845,6 +919,33 @@ pub(super) fn bare_end(text: &[u8], start: usize) -> usize {
     at
 }
 
+/// The end of a form's value that holds spaces: the next pair, if one follows on the line.
+fn form_end(text: &[u8], end: usize) -> usize {
+    let line = line_end(text, end).min(end + 200);
+    let stop = text[end..line].iter().position(|c| matches!(c, b'&' | b'"' | b'\'' | b'<'));
+    match stop {
+        Some(n) if text[end + n] == b'&' && ends_pair(text, end + n) => end + n,
+        _ => end,
+    }
+}
+
+/// Whether a value is itself the name of a secret, as in a list of names.
+pub(super) fn is_name(value: &[u8]) -> bool {
+    let plain = value.len() < 48
+        && value.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
+        && value.split(|c| matches!(c, b'_' | b'-' | b'.')).all(|part| part.len() < 12 && worth::wordy(part));
+    plain && lexicon().name(&String::from_utf8_lossy(value)).is_some()
+}
+
+/// `name=value`.
+fn is_pair(value: &[u8]) -> bool {
+    let name = value.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.')).count();
+    (1..30).contains(&name)
+        && value[0].is_ascii_alphabetic()
+        && value.get(name) == Some(&b'=')
+        && name + 2 < value.len()
+}
+
 fn ends_here(text: &[u8], at: usize, signs: &[u8]) -> bool {
     text.get(at).is_none_or(|c| signs.contains(c) || c.is_ascii_whitespace() || c.is_ascii_alphabetic())
 }
@@ -874,14 +975,8 @@ fn ends_pair(text: &[u8], at: usize) -> bool {
     length > 0 && matches!(text.get(next + length), Some(b'=' | b':'))
 }
 
-/// The name round a part of it, looking at the words before it if it is one word: `api key`, `secret access key`.
-pub(super) fn spot(
-    text: &[u8],
-    start: usize,
-    end: usize,
-    name_of: &mut dyn FnMut(&str) -> Option<Name>,
-) -> Option<Spot> {
-    let (from, to) = whole_name(text, start, end, super::name::LONGEST)?;
+/// The name at `from..to`, looking at the words before it if it is one word: `api key`, `secret access key`.
+pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(&str) -> Option<Name>) -> Option<Spot> {
     let own = std::str::from_utf8(&text[from..to]).ok()?;
     let name = name_of(own);
     let single = own.bytes().all(|c| c.is_ascii_alphabetic());

@@ -42,24 +42,101 @@ pub(super) fn email(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let address = text[..start].ends_with(b"://")
         || start > 0
             && matches!(text[start - 1], b':' | b'/')
-            && text[start.saturating_sub(60)..start].windows(3).any(|three| three == b"://");
+            && text[start.saturating_sub(60)..start].windows(2).any(|two| two == b"//" || two == b"\\/");
     (good && !service && !address && host[0] != b'.').then_some((start, end))
 }
 
-/// Everything personal in a text but e-mail addresses.
-pub(super) fn find(text: &[u8]) -> Vec<Hit> {
+/// Words that say what a number is. Only behind one of them a number is read as its kind.
+pub(super) const LABELS: &[&str] = &[
+    "taj",
+    "adó",
+    "ado",
+    "tax",
+    "steuer",
+    "idnr",
+    "tin",
+    "pesel",
+    "szem",
+    "codice",
+    "bsn",
+    "personnummer",
+    "cpr",
+    "nhs",
+    "insee",
+    "nir",
+    "rodné",
+    "passport",
+    "útlev",
+    "reisepass",
+    "national",
+    "ssn",
+    "social",
+    "aadhaar",
+    "sin",
+    "driv",
+    "phone",
+    "telefon",
+    "tel",
+    "mobil",
+    "fax",
+    "msisdn",
+    "handy",
+    "hívó",
+    "whatsapp",
+    "sms",
+    "cvv",
+    "cvc",
+    "csc",
+    "birth",
+    "dob",
+    "szül",
+    "szul",
+    "geb",
+    "born",
+    "narozen",
+    "urodzenia",
+    "naissance",
+    "nacimiento",
+    "nascita",
+];
+
+/// Whether a key may say what number its value is.
+pub(super) fn may_label(key: &str) -> bool {
+    let key = key.to_lowercase();
+    LABELS.iter().any(|word| key.contains(word))
+}
+
+/// Everything personal in a text but e-mail addresses. `labels` are the places where words of [`LABELS`] end.
+pub(super) fn find(text: &[u8], labels: &[usize]) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut at = 0;
+    let mut label = 0;
     while let Some(start) = next_digit(text, at) {
         let run = run(text, start);
         at = run.max(start + 1);
-        number(text, start, run, &mut hits);
+        while labels.get(label).is_some_and(|end| *end + 60 < start) {
+            label += 1;
+        }
+        let labelled = labels.get(label).is_some_and(|end| *end <= start);
+        number(text, start, run, labelled, &mut hits);
     }
     hits
 }
 
-fn next_digit(text: &[u8], at: usize) -> Option<usize> {
-    text[at.min(text.len())..].iter().position(u8::is_ascii_digit).map(|n| at + n)
+fn next_digit(text: &[u8], mut at: usize) -> Option<usize> {
+    // Eight bytes at a time: a byte is a digit if its high half is 3 and its low half is below 10.
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    while let Some(eight) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(eight.try_into().ok()?);
+        let turned = word ^ 0x3030_3030_3030_3030;
+        // Bytes above 9 carry into their high bit, and bytes that have it already are none either.
+        let others = ((turned & !HIGH) + 0x7676_7676_7676_7676 | turned) & HIGH;
+        if others != HIGH {
+            return Some(at + ((!others & HIGH).trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    text.get(at..)?.iter().position(u8::is_ascii_digit).map(|n| at + n)
 }
 
 /// The end of digits and the signs that people group them with.
@@ -88,7 +165,7 @@ fn run(text: &[u8], start: usize) -> usize {
     last
 }
 
-fn number(text: &[u8], start: usize, end: usize, hits: &mut Vec<Hit>) {
+fn number(text: &[u8], start: usize, end: usize, labelled: bool, hits: &mut Vec<Hit>) {
     if end - start > 64 {
         return;
     }
@@ -104,31 +181,43 @@ fn number(text: &[u8], start: usize, end: usize, hits: &mut Vec<Hit>) {
         // `a1`, `x_12`: part of a name.
         return;
     }
-    let span = &text[start..end];
-    let digits: Vec<u8> = span.iter().copied().filter(u8::is_ascii_digit).collect();
+    let mut room = [0u8; 64];
+    let mut count = 0;
+    for digit in text[start..end].iter().filter(|c| c.is_ascii_digit()) {
+        room[count] = *digit;
+        count += 1;
+    }
+    let digits = &room[..count];
     if let Some(hit) = ipv4(text, start) {
         hits.push(hit);
         return;
     }
-    if digits.len() < 4 {
+    if digits.len() < 3 {
         return;
     }
-    let label = label(text, start);
-    if let Some(hit) = labelled(text, start, end, &digits, &label) {
+    if labelled
+        && digits.len() >= 3
+        && let Some(hit) = by_label(text, start, end, digits, &label(text, start))
+    {
         hits.push(hit);
         return;
     }
-    if let Some(hit) = card(text, start, end) {
+    if digits.len() < 9 {
+        return;
+    }
+    if digits.len() >= 14
+        && let Some(hit) = card(text, start, end)
+    {
         hits.push(hit);
         return;
     }
-    if let Some(hit) = phone(text, start, end, &digits) {
+    if let Some(hit) = phone(text, start, end, digits) {
         hits.push(hit);
         return;
     }
     if let Some(hit) = ssn(text, start, end) {
         hits.push(hit);
-    } else if let Some(hit) = giro(text, start, end, &digits) {
+    } else if let Some(hit) = giro(text, start, end, digits) {
         hits.push(hit);
     }
 }
@@ -153,7 +242,7 @@ fn has(label: &str, words: &[&str]) -> bool {
 }
 
 /// Numbers that a word before them tells.
-fn labelled(text: &[u8], start: usize, end: usize, digits: &[u8], label: &str) -> Option<Hit> {
+fn by_label(text: &[u8], start: usize, end: usize, digits: &[u8], label: &str) -> Option<Hit> {
     let n = digits.len();
     let hit = |rule| Some((start, end, rule));
     if n == 9 && has(label, &["taj"]) {
@@ -331,6 +420,9 @@ fn phone(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
             || span.contains(&b'('))
         .then_some((start - 1, end, "phone"));
     }
+    if !(n == 10 || span.starts_with(b"0")) {
+        return None;
+    }
     let groups: Vec<&[u8]> = span.split(|c| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
     // `(415) 555-0123`, `415-555-0123`
@@ -387,6 +479,9 @@ fn ssn(text: &[u8], start: usize, end: usize) -> Option<Hit> {
 
 /// Hungarian account numbers: two or three groups of eight digits with their checks.
 fn giro(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
+    if !matches!(digits.len(), 16 | 24) {
+        return None;
+    }
     let groups: Vec<&[u8]> = text[start..end].split(|c| matches!(c, b'-' | b' ')).collect();
     let shape = groups.len() >= 2 && groups.iter().all(|group| group.len() == 8);
     let check = |digits: &[u8]| {
@@ -398,11 +493,78 @@ fn giro(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
 
 /// The lengths of account numbers by country.
 const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22), ("BH", 22), ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24), ("DE", 22), ("DK", 18),
-    ("DO", 28), ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27), ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23),
-    ("IQ", 23), ("IS", 26), ("IT", 27), ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LI", 21), ("LT", 20), ("LU", 20), ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MR", 27),
-    ("MT", 31), ("MU", 30), ("NL", 18), ("NO", 15), ("PK", 24), ("PL", 28), ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("SA", 24), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("TN", 24),
-    ("TR", 26), ("UA", 29), ("VG", 24), ("XK", 20),
+    ("AD", 24),
+    ("AE", 23),
+    ("AL", 28),
+    ("AT", 20),
+    ("AZ", 28),
+    ("BA", 20),
+    ("BE", 16),
+    ("BG", 22),
+    ("BH", 22),
+    ("BR", 29),
+    ("BY", 28),
+    ("CH", 21),
+    ("CR", 22),
+    ("CY", 28),
+    ("CZ", 24),
+    ("DE", 22),
+    ("DK", 18),
+    ("DO", 28),
+    ("EE", 20),
+    ("EG", 29),
+    ("ES", 24),
+    ("FI", 18),
+    ("FO", 18),
+    ("FR", 27),
+    ("GB", 22),
+    ("GE", 22),
+    ("GI", 23),
+    ("GL", 18),
+    ("GR", 27),
+    ("GT", 28),
+    ("HR", 21),
+    ("HU", 28),
+    ("IE", 22),
+    ("IL", 23),
+    ("IQ", 23),
+    ("IS", 26),
+    ("IT", 27),
+    ("JO", 30),
+    ("KW", 30),
+    ("KZ", 20),
+    ("LB", 28),
+    ("LI", 21),
+    ("LT", 20),
+    ("LU", 20),
+    ("LV", 21),
+    ("LY", 25),
+    ("MC", 27),
+    ("MD", 24),
+    ("ME", 22),
+    ("MK", 19),
+    ("MR", 27),
+    ("MT", 31),
+    ("MU", 30),
+    ("NL", 18),
+    ("NO", 15),
+    ("PK", 24),
+    ("PL", 28),
+    ("PS", 29),
+    ("PT", 25),
+    ("QA", 29),
+    ("RO", 24),
+    ("RS", 22),
+    ("SA", 24),
+    ("SE", 24),
+    ("SI", 19),
+    ("SK", 24),
+    ("SM", 27),
+    ("TN", 24),
+    ("TR", 26),
+    ("UA", 29),
+    ("VG", 24),
+    ("XK", 20),
 ];
 
 fn iban(text: &[u8], digit: usize) -> Option<Hit> {

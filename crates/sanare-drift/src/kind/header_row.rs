@@ -105,7 +105,7 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
         Step::Slice(slice) => Some(*slice),
         _ => None,
     }) {
-        None if input.skipped == Some(0) && !input.steps.iter().any(|step| matches!(step, Step::Chosen(_))) => {
+        None if input.skipped == Some(0) && input.dropped.is_some() => {
             writer.wrap(first, "from_header", &[]);
             ("# lines may stand above the header; the table begins where its names do", "lines".to_owned())
         }

@@ -30,6 +30,9 @@ pub fn findings(problem: &Problem, tables: &Tables) -> Option<Finding> {
         }
         done.push(read.key.clone());
         let Some((place, _)) = tables.place_of(&read.key, view, &now) else { continue };
+        if matches!(&read.key, Key::Name(name) if tables.made.contains(name)) {
+            continue;
+        }
         let uses: Vec<Use> = tables.reads.of(at, &read.key).flat_map(|read| tables.code.uses(read)).collect();
         let shown = view.header.get(place).cloned().unwrap_or_default();
         if view.header.iter().filter(|name| **name == shown).count() > 1 && matches!(read.key, Key::Name(_)) {
