@@ -19,6 +19,8 @@ mod not_data;
 mod null_word;
 pub(crate) mod number_format;
 mod object;
+#[cfg(test)]
+mod object_cases;
 mod object_envelope;
 mod object_keyed;
 mod object_lines;
@@ -29,7 +31,9 @@ mod object_pages;
 mod object_renamed;
 mod object_scalar;
 mod object_single;
+mod object_text;
 mod object_time;
+mod object_unwrapped;
 mod object_xml;
 mod rows;
 mod sheet;
