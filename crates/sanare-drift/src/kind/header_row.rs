@@ -57,7 +57,7 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
 /// Names that tell the header: those that the code expects, and what they are called now if that differs.
 pub fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
     let mappings = tables.map(at, view)?;
-    let expected = tables.expected(at, view);
+    let expected = tables.expected(at, view.remembered);
     let mut old: Vec<String> = expected.iter().filter(|field| field.needed).map(|field| field.name.clone()).collect();
     for field in expected.iter().filter(|field| !field.needed && view.place(&field.name).is_some()) {
         if old.len() >= 3 {
