@@ -147,7 +147,9 @@ fn yes() -> bool {
 /// The whole table, read once.
 pub fn table() -> &'static [Entry] {
     static TABLE: OnceLock<Vec<Entry>> = OnceLock::new();
-    TABLE.get_or_init(|| FILES.iter().filter_map(|text| toml::from_str::<File>(text).ok()).flat_map(|file| file.entry).collect())
+    TABLE.get_or_init(|| {
+        FILES.iter().filter_map(|text| toml::from_str::<File>(text).ok()).flat_map(|file| file.entry).collect()
+    })
 }
 
 /// The dotted members that the host is to look up for a function (`runtime.members`): every old and new member of the
@@ -178,7 +180,8 @@ pub fn questions(source: &str, function: &str) -> Vec<String> {
 
 /// The distributions whose versions the table needs.
 pub fn distributions() -> Vec<&'static str> {
-    let mut out: Vec<&str> = table().iter().map(|entry| entry.distribution.as_str()).filter(|name| *name != "python").collect();
+    let mut out: Vec<&str> =
+        table().iter().map(|entry| entry.distribution.as_str()).filter(|name| *name != "python").collect();
     out.sort_unstable();
     out.dedup();
     out
@@ -189,7 +192,9 @@ impl Entry {
     /// it: the error itself says that the member is absent.
     pub fn in_range(&self, runtime: &crate::problem::Runtime) -> bool {
         let version = if self.distribution == "python" {
-            if runtime.python == (0, 0) { return true }
+            if runtime.python == (0, 0) {
+                return true;
+            }
             format!("{}.{}", runtime.python.0, runtime.python.1)
         } else {
             match runtime.versions.iter().find(|(name, _)| *name == self.distribution) {
@@ -250,24 +255,42 @@ mod tests {
                 failure: Failure {
                     class: class.into(),
                     message: message.into(),
-                    frames: vec![Frame { function: "f".into(), line, locals: vec![("x".into(), sanare_core::value::Value::Text("[1]".into()))] }],
+                    frames: vec![Frame {
+                        function: "f".into(),
+                        line,
+                        locals: vec![("x".into(), sanare_core::value::Value::Text("[1]".into()))],
+                        ..Frame::default()
+                    }],
                     ..Failure::default()
                 },
                 runtime: Runtime { python: (3, 14), ..Runtime::default() },
                 ..Problem::default()
             };
             match next_layer(&problem) {
-                Answer::Layer(layer) if example.after.is_empty() => wrong.push(format!("{}: applied\n{}", entry.id, layer.source)),
-                Answer::Layer(layer) if !layer.source.contains(&example.after) => wrong.push(format!("{}:\n{}", entry.id, layer.source)),
+                Answer::Layer(layer) if example.after.is_empty() => {
+                    wrong.push(format!("{}: applied\n{}", entry.id, layer.source))
+                }
+                Answer::Layer(layer) if !layer.source.contains(&example.after) => {
+                    wrong.push(format!("{}:\n{}", entry.id, layer.source))
+                }
                 Answer::Layer(layer) => {
                     if sanare_source::parse::Source::parse(&layer.source).is_err() {
                         wrong.push(format!("{} does not parse:\n{}", entry.id, layer.source));
                     }
                 }
-                Answer::Refused(refusal) if !example.after.is_empty() => wrong.push(format!("{}: {}", entry.id, refusal.summary)),
+                Answer::Refused(refusal) if !example.after.is_empty() => {
+                    wrong.push(format!("{}: {}", entry.id, refusal.summary))
+                }
                 Answer::Refused(_) => {}
             }
-            let older = Problem { runtime: Runtime { python: (2, 7), versions: vec![(entry.distribution.clone(), "0.1".into())], members: Vec::new() }, ..problem };
+            let older = Problem {
+                runtime: Runtime {
+                    python: (2, 7),
+                    versions: vec![(entry.distribution.clone(), "0.1".into())],
+                    members: Vec::new(),
+                },
+                ..problem
+            };
             if let Answer::Layer(layer) = next_layer(&older) {
                 wrong.push(format!("{}: applied out of range\n{}", entry.id, layer.source));
             }

@@ -8,8 +8,7 @@ pub(crate) use collect::elements as collect_elements;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ruff_python_ast::{Expr, Parameters, Stmt, StmtClassDef, StmtFunctionDef};
-use ruff_text_size::TextRange;
+use ruff_python_ast::{Expr, Parameters, Stmt, StmtFunctionDef};
 
 /// What one function holds. The header (decorators, parameters) is not part of it; the parameters' names are bound in
 /// scope 0.
@@ -59,17 +58,13 @@ pub(crate) struct ExprNode<'a> {
 pub(crate) struct Text<'a> {
     /// Its value.
     pub value: &'a str,
-    /// Where it stands.
-    pub range: TextRange,
-    /// The literal, or the f-string it is a part of.
-    pub expr: usize,
 }
 
 /// What sort of scope it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum ScopeKind<'a> {
+pub(crate) enum ScopeKind {
     /// The function itself or one inside it.
-    Function(&'a StmtFunctionDef),
+    Function,
     /// A lambda.
     Lambda,
     /// A class body.
@@ -82,7 +77,7 @@ pub(crate) enum ScopeKind<'a> {
 #[derive(Debug)]
 pub(crate) struct Scope<'a> {
     /// What sort of scope it is.
-    pub kind: ScopeKind<'a>,
+    pub kind: ScopeKind,
     /// The scope around it.
     pub parent: Option<usize>,
     /// Every binding of every name.
@@ -126,13 +121,13 @@ pub(crate) enum BindingKind<'a> {
     /// A function defined here; its scope.
     Function(&'a StmtFunctionDef, usize),
     /// A class defined here.
-    Class(&'a StmtClassDef),
+    Class,
     /// The exception of a handler.
     Handler,
     /// A part of what a `match` looks at.
-    Pattern(&'a Expr),
+    Pattern,
     /// `name += value`.
-    Augmented(&'a Expr),
+    Augmented,
     /// `del name`, `type name = …`, anything else.
     Other,
 }
@@ -177,7 +172,10 @@ impl<'a> Code<'a> {
                 return None;
             }
             let visible = scope == from || !matches!(here.kind, ScopeKind::Class);
-            if visible && !here.nonlocals.contains(name) && let Some(found) = here.names.get(name) {
+            if visible
+                && !here.nonlocals.contains(name)
+                && let Some(found) = here.names.get(name)
+            {
                 return Some((scope, found));
             }
             at = here.parent;

@@ -30,6 +30,8 @@ pub(crate) struct Lists {
 pub(crate) struct Modules {
     pub pure: Vec<String>,
     pub guarded: Vec<String>,
+    pub guarded_anywhere: Vec<String>,
+    pub own: Vec<String>,
     pub same: BTreeMap<String, String>,
     pub mixed: BTreeMap<String, Vec<String>>,
 }
@@ -44,6 +46,7 @@ pub(crate) struct Forbidden {
     pub members: Vec<String>,
     pub methods: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -54,6 +57,7 @@ pub(crate) struct Walks {
     pub harmless: Vec<String>,
     pub attributes: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -73,7 +77,10 @@ pub(crate) struct Ability {
     pub modules: Vec<String>,
     pub members: Vec<String>,
     pub methods: Vec<String>,
+    #[serde(default)]
+    pub receivers: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -84,6 +91,7 @@ pub(crate) struct Phrases {
     pub phrases: Vec<String>,
     pub plain: Vec<String>,
     #[serde(flatten)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -93,6 +101,7 @@ pub(crate) struct Phrases {
 pub(crate) struct Secrets {
     pub prefix: Vec<Prefix>,
     pub names: SecretNames,
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
 }
 
@@ -114,10 +123,9 @@ pub(crate) struct SecretNames {
 
 /// Code that must be found, and code that must not; read by the tests.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
 pub(crate) struct Examples {
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub examples: Vec<String>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub counterexamples: Vec<String>,
 }
 

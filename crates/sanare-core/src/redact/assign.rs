@@ -72,13 +72,11 @@ impl Reader<'_> {
             quoted = true;
         }
         let flag = self.is_flag();
-        if quoted {
-            if self.entry_value(found) {
-                return Behind::Found;
-            }
-            if self.byte(at) == b']' {
-                at += 1;
-            }
+        if self.entry_value(found) {
+            return Behind::Found;
+        }
+        if quoted && self.byte(at) == b']' {
+            at += 1;
         }
         let near = at;
         at = skip_blanks(text, at);
@@ -129,6 +127,9 @@ impl Reader<'_> {
         if self.class() >= Class::Authorization {
             return self.header(start, found);
         }
+        if self.too_short(start) {
+            return Behind::Nothing;
+        }
         if sign == Sign::Colon
             && let Some(behind) = annotation(text, start)
         {
@@ -156,6 +157,18 @@ impl Reader<'_> {
         self.bare(start, sign, found)
     }
 
+    /// A word that is shorter than a secret of this class can be; most values of `key=` are.
+    fn too_short(&self, start: usize) -> bool {
+        let least = if self.class() == Class::Hint { 16 } else { 4 };
+        let rest = &self.text[start.min(self.text.len())..];
+        self.class() <= Class::Named
+            && rest.first().is_some_and(u8::is_ascii_alphanumeric)
+            && rest.iter().take(least).position(|c| !c.is_ascii_alphanumeric()).is_some_and(|n| {
+                matches!(rest[n], b' ' | b'\n' | b'\r' | b'\t')
+                    || matches!(rest[n], b',' | b';' | b'&' | b'"' | b'\'') && n > 2
+            })
+    }
+
     fn is_template(&self, at: usize) -> bool {
         self.byte(at) == b'{' && self.byte(at + 1) == b'{'
             || self.byte(at) == b'[' && self.text[at..].len() > 1 && self.byte(at + 1).is_ascii_uppercase()
@@ -180,6 +193,9 @@ impl Reader<'_> {
         loop {
             let open = literal_start(text, at);
             let Some(quote) = quote_at(text, open) else { break };
+            if first && quote.slashes == 0 && self.closes_here(open, quote.mark) {
+                return false;
+            }
             let (end, next) = match close(text, quote, LONG) {
                 Some(ends) => ends,
                 None => {
@@ -209,6 +225,19 @@ impl Reader<'_> {
             at = joint;
         }
         found.len() > before
+    }
+
+    /// Whether the quote at `at` closes a literal that the name stands in, as in `input('Password: ')`.
+    fn closes_here(&self, at: usize, mark: u8) -> bool {
+        let text = self.text;
+        if text.get(at + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            return false;
+        }
+        let start = line_start(text, at, 400);
+        let word = |i: usize| text.get(i).is_some_and(u8::is_ascii_alphanumeric);
+        let before = (start..at)
+            .filter(|&i| text[i] == mark && !(i > start && (word(i - 1) && word(i + 1) || text[i - 1] == b'\\')));
+        before.count() % 2 == 1
     }
 
     /// A short literal that is continued by another one: judged as one.
@@ -259,8 +288,8 @@ impl Reader<'_> {
             }
             value = &text[start..start + scheme];
         }
-        if self.class() == Class::Strong && self.in_call() && value.iter().all(|c| c.is_ascii_lowercase() || *c == b'_')
-        {
+        let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
+        if self.class() == Class::Strong && identifier && (sign == Sign::Equals { tight: false } || self.in_call()) {
             return Behind::Nothing;
         }
         if self.class() == Class::Strong && matches!(sign, Sign::Colon) && !line && self.sentence_follows(start, end) {
@@ -455,12 +484,7 @@ impl Reader<'_> {
         } else {
             Place::Inside
         };
-        if value.starts_with(b"-")
-            || !is_secret(self.class(), value, place)
-            || place == Place::Quoted
-                && lexicon().name(&String::from_utf8_lossy(value)).is_some()
-                && !worth::looks_random(value, 8)
-        {
+        if value.starts_with(b"-") || !is_secret(self.class(), value, place) || is_name(value) {
             return Behind::Nothing;
         }
         push_value(text, quote.end, end, found);
@@ -509,9 +533,14 @@ impl Reader<'_> {
         if text[start..].starts_with(b"<![CDATA[") {
             start += 9;
         }
-        let limit = text.len().min(start + LONG);
+        let limit = text.len().min(start + 4096);
         let end = memchr::memchr2(b'<', b']', &text[start..limit]).map_or(limit, |found| start + found);
         let value = text[start..end].trim_ascii_end();
+        let closed = matches!((self.byte(end), self.byte(end + 1)), (b'<', b'/') | (b']', b']'))
+            || end == text.len() && worth::looks_random(value, 8);
+        if !closed {
+            return Behind::Nothing;
+        }
         if text[start..].starts_with(MARK) || !is_secret(self.class(), value, Place::Quoted) {
             return Behind::Nothing;
         }
@@ -611,6 +640,13 @@ impl Reader<'_> {
                 break;
             }
         }
+        if text[at..].starts_with(b"user ") || text[at..].starts_with(b"account ") {
+            // `password for user etl: VALUE`
+            let line = &text[at..line_end(text, at).min(at + 80)];
+            if let Some(colon) = line.windows(2).position(|two| two == b": ") {
+                return self.value(at + colon + 1, Sign::Colon, found);
+            }
+        }
         if self.byte(at) == b'(' || self.byte(at) == b'<' || self.byte(at) == b'[' {
             at += 1;
         }
@@ -682,7 +718,10 @@ impl Reader<'_> {
         {
             return Behind::Nothing;
         }
-        if !has_scheme && worth::is_prose(value) {
+        let word = value.rsplit(|c| *c == b' ').next().unwrap_or(value);
+        let random = worth::looks_random(word, 6) || worth::kinds(word) >= 3 || word.len() >= 24;
+        if worth::is_prose(value) || is_name(value) || !many && !random || !has_scheme && !worth::looks_random(value, 8)
+        {
             return Behind::Nothing;
         }
         self.push(credentials, credentials + value.len(), found)
@@ -890,6 +929,14 @@ fn form_end(text: &[u8], end: usize) -> usize {
     }
 }
 
+/// Whether a value is itself the name of a secret, as in a list of names.
+pub(super) fn is_name(value: &[u8]) -> bool {
+    let plain = value.len() < 48
+        && value.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
+        && value.split(|c| matches!(c, b'_' | b'-' | b'.')).all(|part| part.len() < 12 && worth::wordy(part));
+    plain && lexicon().name(&String::from_utf8_lossy(value)).is_some()
+}
+
 /// `name=value`.
 fn is_pair(value: &[u8]) -> bool {
     let name = value.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.')).count();
@@ -936,12 +983,13 @@ pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(
     if single
         && name.is_none_or(|name| name.class == Class::Hint)
         && from > 1
-        && matches!(text[from - 1], b' ')
-        && text[from - 2].is_ascii_alphanumeric()
+        && text[from - 1] == b' '
+        && text[from - 2].is_ascii_alphabetic()
+        && text.get(to) != Some(&b'=')
     {
         let mut begin = from - 1;
         for _ in 0..2 {
-            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphanumeric()).count();
+            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphabetic()).count();
             if word == 0 {
                 break;
             }

@@ -25,7 +25,8 @@ pub(super) fn cells(text: &[u8], first: &Spot, spots: &[Spot]) -> (Vec<Cell>, us
     if let Some(found) = series(text, start, end, first) {
         return (found, end);
     }
-    if end >= text.len() {
+    let sentence = |c: &u8| matches!(c, b'=' | b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'!' | b'\'' | b'\\' | b':');
+    if end >= text.len() || header.iter().any(sentence) {
         return (Vec::new(), end);
     }
     for mark in [b'\t', b'|', b';', b','] {
@@ -78,6 +79,7 @@ fn trimmed(text: &[u8], (start, end): (usize, usize)) -> (usize, usize) {
 
 fn is_header_field(field: &[u8]) -> bool {
     field.len() <= 48
+        && field.iter().filter(|c| **c == b' ').count() <= 2
         && !field.is_empty()
         && field
             .iter()
@@ -120,7 +122,7 @@ fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) ->
             continue;
         }
         let row = fields(text, from, to, mark);
-        if row.len() != header.len() && (row.len() < header.len() || mark != b',') {
+        if row.len() != header.len() {
             break;
         }
         at = to;
@@ -142,6 +144,7 @@ fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>, 
         let mut at = start;
         while at + 3 <= end {
             if text[at..].starts_with("│".as_bytes())
+                || text[at..].starts_with("┆".as_bytes())
                 || text[at..].starts_with("┃".as_bytes())
                 || text[at..].starts_with("║".as_bytes())
             {
@@ -228,6 +231,13 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>,
         .all(|word| is_header_field(&text[word.0..word.1]) || text[word.0..word.1].iter().all(u8::is_ascii_digit))
     {
         return (Vec::new(), end);
+    }
+    // A line that is set like the one before it is a row, not a header.
+    if start > 0 {
+        let above = words(text, line_start(text, start - 1, 2000), start - 1, 2);
+        if above.len() > 1 && above.iter().skip(1).any(|word| header.iter().skip(1).any(|head| word.2 == head.2)) {
+            return (Vec::new(), end);
+        }
     }
     let mut found = Vec::new();
     let mut at = end;

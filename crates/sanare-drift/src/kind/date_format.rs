@@ -255,7 +255,7 @@ fn iso_parser(function: &str, class: &str) -> Option<(String, String)> {
 }
 
 /// Forms of dates as patterns: what a format's texts look like.
-mod form {
+pub mod form {
     /// The look of a format's texts: digits by number, letters, the literal rest.
     pub fn shape(format: &str) -> String {
         pieces(format).into_iter().map(|piece| piece.0).collect()

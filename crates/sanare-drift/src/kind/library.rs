@@ -28,11 +28,21 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
     })
 }
 
-fn apply(scene: Scene, entry: &Entry, chain: &[&sanare_source::ast::StmtFunctionDef], change: &Change, failure: &Failure) -> Option<Answer> {
+fn apply(
+    scene: Scene,
+    entry: &Entry,
+    chain: &[&sanare_source::ast::StmtFunctionDef],
+    change: &Change,
+    failure: &Failure,
+) -> Option<Answer> {
     let runtime = &scene.problem.runtime;
-    let old = entry.members.iter().find(|(old, _)| old.rsplit('.').next().is_some_and(|last| failure.message.contains(&format!("'{last}'"))));
+    let old = entry
+        .members
+        .iter()
+        .find(|(old, _)| old.rsplit('.').next().is_some_and(|last| failure.message.contains(&format!("'{last}'"))));
     if let Some((old, new)) = old
-        && (library::known_there(runtime, old) && entry.form == "member" || library::known_absent(runtime, new.trim_start_matches('-')))
+        && (library::known_there(runtime, old) && entry.form == "member"
+            || library::known_absent(runtime, new.trim_start_matches('-')))
     {
         return None;
     }

@@ -18,7 +18,10 @@ pub(crate) fn lines(scene: Scene, chain: &[&StmtFunctionDef], edits: &[Edit], re
     let bound = bound_names(&scene.target.body);
     let mut out = Vec::new();
     for function in chain {
-        if !function.decorator_list.is_empty() || bound.contains(function.name.as_str()) || is_parameter(scene.target, function.name.as_str()) {
+        if !function.decorator_list.is_empty()
+            || bound.contains(function.name.as_str())
+            || is_parameter(scene.target, function.name.as_str())
+        {
             return None;
         }
         if reads(function).iter().any(|name| bound.contains(name) || is_parameter(scene.target, name)) {
@@ -50,7 +53,11 @@ fn one(scene: Scene, function: &StmtFunctionDef, edits: &[Edit], reason: &str) -
         let width = line.len() - trimmed.len();
         let levels = width / unit.len().max(1);
         let rest = width % unit.len().max(1);
-        let text = if trimmed.is_empty() { String::new() } else { format!("{}{}{trimmed}", "    ".repeat(levels), " ".repeat(rest)) };
+        let text = if trimmed.is_empty() {
+            String::new()
+        } else {
+            format!("{}{}{trimmed}", "    ".repeat(levels), " ".repeat(rest))
+        };
         out.push(text);
         if at == 0 && inside.is_empty() {
             out.push(format!("    # {} calls the changed copy below", function.name));

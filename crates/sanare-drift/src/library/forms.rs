@@ -114,7 +114,9 @@ fn shadowed(new: &str, sites: &Sites) -> bool {
         return false;
     }
     let module = sites.source.text();
-    [format!("def {new}("), format!("class {new}"), format!("\n{new} ="), format!(" {new} =")].iter().any(|text| module.contains(text.as_str()))
+    [format!("def {new}("), format!("class {new}"), format!("\n{new} ="), format!(" {new} =")]
+        .iter()
+        .any(|text| module.contains(text.as_str()))
         || sites.imports.contains_key(new)
 }
 
@@ -177,7 +179,13 @@ fn module(name: &str, sites: &Sites, imports: &mut Vec<String>) -> String {
 }
 
 /// A template with everything filled in.
-fn filled(template: &str, sites: &Sites, imports: &mut Vec<String>, call: Option<&ExprCall>, receiver: Option<&Expr>) -> Option<String> {
+fn filled(
+    template: &str,
+    sites: &Sites,
+    imports: &mut Vec<String>,
+    call: Option<&ExprCall>,
+    receiver: Option<&Expr>,
+) -> Option<String> {
     let mut text = template.to_owned();
     while let Some(at) = text.find("{module:") {
         let end = at + text.get(at..)?.find('}')?;
@@ -205,7 +213,10 @@ fn is_simple(expr: &Expr) -> bool {
     match expr {
         Expr::Name(_) => true,
         Expr::Attribute(attribute) => is_simple(&attribute.value),
-        Expr::Subscript(subscript) => is_simple(&subscript.value) && matches!(&*subscript.slice, Expr::StringLiteral(_) | Expr::NumberLiteral(_) | Expr::Name(_)),
+        Expr::Subscript(subscript) => {
+            is_simple(&subscript.value)
+                && matches!(&*subscript.slice, Expr::StringLiteral(_) | Expr::NumberLiteral(_) | Expr::Name(_))
+        }
         _ => false,
     }
 }
@@ -220,7 +231,8 @@ pub(super) fn is_of(entry: &Entry, sites: &Sites, call: &ExprCall) -> bool {
 }
 
 fn has_stars(call: &ExprCall) -> bool {
-    call.arguments.args.iter().any(|argument| matches!(argument, Expr::Starred(_))) || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+    call.arguments.args.iter().any(|argument| matches!(argument, Expr::Starred(_)))
+        || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
 }
 
 /// A call that becomes another expression.
@@ -237,7 +249,10 @@ fn call(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     let mut change = Change::default();
     for call in sites.calls.iter().filter(|call| is_of(entry, sites, call)) {
         let given = call.arguments.args.len();
-        if !call.arguments.keywords.is_empty() || entry.arguments.is_some_and(|wanted| wanted != given) || has_stars(call) {
+        if !call.arguments.keywords.is_empty()
+            || entry.arguments.is_some_and(|wanted| wanted != given)
+            || has_stars(call)
+        {
             return None;
         }
         if entry.simple && !call.arguments.args.first().is_some_and(is_simple) {
@@ -255,19 +270,27 @@ fn call(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
 fn method(entry: &Entry, sites: &Sites, failure: &Failure, called: bool) -> Option<Change> {
     let (class, name) = missing_attribute(failure).filter(|_| is_attribute_error(failure))?;
     let short = class.rsplit('.').next().unwrap_or(&class);
-    if name != entry.method || !entry.classes.iter().any(|known| known == &class || known.rsplit('.').next() == Some(short)) {
+    if name != entry.method
+        || !entry.classes.iter().any(|known| known == &class || known.rsplit('.').next() == Some(short))
+    {
         return None;
     }
     let mut change = Change::default();
     if called {
-        let all: Vec<&&ExprCall> = sites.calls.iter().filter(|call| matches!(&*call.func, Expr::Attribute(attribute) if attribute.attr.as_str() == name)).collect();
+        let all: Vec<&&ExprCall> = sites
+            .calls
+            .iter()
+            .filter(|call| matches!(&*call.func, Expr::Attribute(attribute) if attribute.attr.as_str() == name))
+            .collect();
         let receivers = same_receivers(sites, &all.iter().filter_map(|call| receiver(call)).collect::<Vec<_>>())?;
         for call in all {
             let Some(from) = receiver(call) else { continue };
             if !receivers.contains(&sites.text(from)) {
                 continue;
             }
-            let wrong = entry.arguments.is_some_and(|wanted| wanted != call.arguments.args.len() || !call.arguments.keywords.is_empty());
+            let wrong = entry
+                .arguments
+                .is_some_and(|wanted| wanted != call.arguments.args.len() || !call.arguments.keywords.is_empty());
             if wrong || has_stars(call) || (entry.simple && !is_simple(from)) {
                 return None;
             }
@@ -294,7 +317,8 @@ pub(super) fn receiver(call: &ExprCall) -> Option<&Expr> {
 
 /// The texts of the receivers on the failing line, when all are one; others in the function with the same text follow.
 fn same_receivers<'a>(sites: &Sites<'a>, all: &[&Expr]) -> Option<Vec<&'a str>> {
-    let mut texts: Vec<&str> = all.iter().filter(|from| sites.on_line(from.range())).map(|from| sites.text(*from)).collect();
+    let mut texts: Vec<&str> =
+        all.iter().filter(|from| sites.on_line(from.range())).map(|from| sites.text(*from)).collect();
     texts.dedup();
     match texts.as_slice() {
         [_] => Some(texts),
@@ -309,24 +333,44 @@ fn append(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     if name != entry.method || !entry.classes.contains(&short) {
         return None;
     }
-    let locals = failure.frames.iter().rev().find(|frame| frame.line > 0).map(|frame| frame.locals.as_slice()).unwrap_or_default();
+    let locals = failure
+        .frames
+        .iter()
+        .rev()
+        .find(|frame| frame.line > 0)
+        .map(|frame| frame.locals.as_slice())
+        .unwrap_or_default();
     let mut change = Change::default();
     let candidates: Vec<&&ExprCall> = sites
         .calls
         .iter()
-        .filter(|call| sites.on_line(call.range()) && matches!(&*call.func, Expr::Attribute(attribute) if attribute.attr.as_str() == name))
+        .filter(|call| {
+            sites.on_line(call.range())
+                && matches!(&*call.func, Expr::Attribute(attribute) if attribute.attr.as_str() == name)
+        })
         .filter(|call| receiver(call).is_some_and(|from| !is_list(sites.text(from), locals)))
         .collect();
     let [only] = candidates.as_slice() else { return None };
     let from = receiver(only)?;
     let other = only.arguments.args.first()?;
     let allowed = ["ignore_index", "verify_integrity", "sort"];
-    let known = only.arguments.keywords.iter().all(|keyword| keyword.arg.as_ref().is_some_and(|name| allowed.contains(&name.as_str())));
+    let known = only
+        .arguments
+        .keywords
+        .iter()
+        .all(|keyword| keyword.arg.as_ref().is_some_and(|name| allowed.contains(&name.as_str())));
     if only.arguments.args.len() != 1 || !known {
         return None;
     }
     let pandas = module("pandas", sites, &mut change.imports);
-    let part = part(sites, other, &short, locals, &pandas, &only.arguments.keywords.iter().any(|keyword| sites.text(keyword).replace(' ', "") == "ignore_index=True"))?;
+    let part = part(
+        sites,
+        other,
+        &short,
+        locals,
+        &pandas,
+        &only.arguments.keywords.iter().any(|keyword| sites.text(keyword).replace(' ', "") == "ignore_index=True"),
+    )?;
     let keywords: String = only.arguments.keywords.iter().map(|keyword| format!(", {}", sites.text(keyword))).collect();
     change.replace(only.range(), format!("{pandas}.concat([{}, {part}]{keywords})", sites.text(from)));
     Some(change)
@@ -337,7 +381,14 @@ fn is_list(text: &str, locals: &[(String, Value)]) -> bool {
 }
 
 /// The text of what is appended, as a part of the list that concat takes.
-fn part(sites: &Sites, other: &Expr, class: &str, locals: &[(String, Value)], pandas: &str, ignore_index: &bool) -> Option<String> {
+fn part(
+    sites: &Sites,
+    other: &Expr,
+    class: &str,
+    locals: &[(String, Value)],
+    pandas: &str,
+    ignore_index: &bool,
+) -> Option<String> {
     let text = sites.text(other);
     let made = match other {
         Expr::Call(call) => Some(call),
@@ -346,13 +397,18 @@ fn part(sites: &Sites, other: &Expr, class: &str, locals: &[(String, Value)], pa
     };
     if let Some(call) = made {
         let maker = sites.dotted(&call.func).unwrap_or_default();
-        let frame = maker == "pandas.DataFrame" || maker.starts_with("pandas.read_") || maker == "pandas.concat" || maker == "pandas.json_normalize";
+        let frame = maker == "pandas.DataFrame"
+            || maker.starts_with("pandas.read_")
+            || maker == "pandas.concat"
+            || maker == "pandas.json_normalize";
         if (class == "DataFrame" && frame) || (class == "Series" && maker == "pandas.Series") {
             return Some(text.to_owned());
         }
     }
     if let Expr::List(list) = other {
-        let frames = list.elts.iter().all(|item| matches!(item, Expr::Call(call) if sites.dotted(&call.func).as_deref() == Some("pandas.DataFrame")));
+        let frames = list.elts.iter().all(
+            |item| matches!(item, Expr::Call(call) if sites.dotted(&call.func).as_deref() == Some("pandas.DataFrame")),
+        );
         if frames && !list.elts.is_empty() {
             return Some(format!("*{text}"));
         }
@@ -361,7 +417,8 @@ fn part(sites: &Sites, other: &Expr, class: &str, locals: &[(String, Value)], pa
         Expr::Name(name) => locals.iter().find(|(known, _)| *known == name.id.as_str()).map(|(_, value)| value),
         _ => None,
     };
-    if class == "DataFrame" && *ignore_index && (matches!(other, Expr::Dict(_)) || matches!(local, Some(Value::Map(_)))) {
+    if class == "DataFrame" && *ignore_index && (matches!(other, Expr::Dict(_)) || matches!(local, Some(Value::Map(_))))
+    {
         return Some(format!("{pandas}.DataFrame([{text}])"));
     }
     match local {
@@ -374,7 +431,9 @@ fn part(sites: &Sites, other: &Expr, class: &str, locals: &[(String, Value)], pa
 /// The call that a name was last assigned, if it is assigned once.
 fn assigned_call<'a>(sites: &Sites<'a>, name: &str) -> Option<&'a ExprCall> {
     let mut found = sites.statements.iter().filter_map(|statement| match statement {
-        Stmt::Assign(assign) if matches!(assign.targets.as_slice(), [Expr::Name(target)] if target.id == name) => Some(&*assign.value),
+        Stmt::Assign(assign) if matches!(assign.targets.as_slice(), [Expr::Name(target)] if target.id == name) => {
+            Some(&*assign.value)
+        }
         _ => None,
     });
     match (found.next(), found.next()) {
@@ -393,14 +452,20 @@ fn unexpected(failure: &Failure) -> Option<&str> {
 fn keyword(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     let gone = if entry.message.is_empty() {
         let gone = unexpected(failure)?;
-        let known = entry.keyword == gone || entry.keywords.iter().any(|name| name == gone) || entry.also.iter().any(|name| name == gone);
+        let known = entry.keyword == gone
+            || entry.keywords.iter().any(|name| name == gone)
+            || entry.also.iter().any(|name| name == gone);
         known.then(|| gone.to_owned())?
     } else {
         failure.message.contains(&entry.message).then(|| entry.keyword.clone())?
     };
     let mut change = Change::default();
     for call in sites.calls.iter().filter(|call| sites.on_line(call.range()) && is_of(entry, sites, call)) {
-        let Some(given) = call.arguments.keywords.iter().find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == *gone)) else { continue };
+        let Some(given) =
+            call.arguments.keywords.iter().find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == *gone))
+        else {
+            continue;
+        };
         let value = sites.text(&given.value);
         if (!entry.when.is_empty() && entry.when != value) || entry.only.get(&gone).is_some_and(|only| only != value) {
             return None;
@@ -416,7 +481,11 @@ fn keyword(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
                 change.replace(name.range(), entry.to.clone());
             }
             "replace" => {
-                let lead = call.arguments.keywords.iter().find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == entry.keyword));
+                let lead = call
+                    .arguments
+                    .keywords
+                    .iter()
+                    .find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == entry.keyword));
                 let named = lead.map_or(value, |lead| sites.text(&lead.value));
                 let mut new = entry.values.get(named)?.clone();
                 for (condition, text) in &entry.with {
@@ -426,7 +495,9 @@ fn keyword(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
                 }
                 let lead = lead.unwrap_or(given);
                 drop_keyword(&mut change, sites, call, lead.range(), Some(new.as_str()).filter(|new| !new.is_empty()));
-                for other in call.arguments.keywords.iter().filter(|keyword| keyword.arg.as_ref().is_some_and(|name| entry.also.iter().any(|known| *known == name.as_str()))) {
+                for other in call.arguments.keywords.iter().filter(|keyword| {
+                    keyword.arg.as_ref().is_some_and(|name| entry.also.iter().any(|known| *known == name.as_str()))
+                }) {
                     drop_keyword(&mut change, sites, call, other.range(), None);
                 }
                 if let Some(behind) = entry.behind.get(named) {
@@ -435,12 +506,16 @@ fn keyword(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
             }
             "behind" => {
                 drop_keyword(&mut change, sites, call, given.range(), None);
-                change.edits.push(Edit::insert(call.range().end().to_usize(), entry.template.replace("{value}", value)));
+                change
+                    .edits
+                    .push(Edit::insert(call.range().end().to_usize(), entry.template.replace("{value}", value)));
             }
             _ => return None,
         }
         if !entry.becomes.is_empty() {
-            let others = call.arguments.keywords.iter().any(|keyword| keyword.arg.as_ref().is_none_or(|name| !matches!(name.as_str(), "copy" | "dtype" | "order")));
+            let others = call.arguments.keywords.iter().any(|keyword| {
+                keyword.arg.as_ref().is_none_or(|name| !matches!(name.as_str(), "copy" | "dtype" | "order"))
+            });
             if others {
                 return None;
             }
@@ -485,7 +560,14 @@ fn fillna(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     }
     let mut change = Change::default();
     for call in sites.calls.iter().filter(|call| sites.on_line(call.range()) && is_of(entry, sites, call)) {
-        let Some(given) = call.arguments.keywords.iter().find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == entry.keyword)) else { continue };
+        let Some(given) = call
+            .arguments
+            .keywords
+            .iter()
+            .find(|keyword| keyword.arg.as_ref().is_some_and(|name| *name == entry.keyword))
+        else {
+            continue;
+        };
         let Expr::StringLiteral(value) = &given.value else { return None };
         let new = entry.values.get(value.value.to_str())?;
         if !call.arguments.args.is_empty() {
@@ -503,8 +585,15 @@ fn argument(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     if !failure.message.contains(&entry.message) {
         return None;
     }
-    let locals = failure.frames.iter().rev().find(|frame| frame.line > 0).map(|frame| frame.locals.as_slice()).unwrap_or_default();
-    let calls: Vec<&&ExprCall> = sites.calls.iter().filter(|call| sites.on_line(call.range()) && is_of(entry, sites, call)).collect();
+    let locals = failure
+        .frames
+        .iter()
+        .rev()
+        .find(|frame| frame.line > 0)
+        .map(|frame| frame.locals.as_slice())
+        .unwrap_or_default();
+    let calls: Vec<&&ExprCall> =
+        sites.calls.iter().filter(|call| sites.on_line(call.range()) && is_of(entry, sites, call)).collect();
     let [call] = calls.as_slice() else { return None };
     let first = call.arguments.args.first()?;
     if (entry.simple && !is_simple(first)) || has_stars(call) {
@@ -512,7 +601,9 @@ fn argument(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change> {
     }
     if entry.form == "text_source" {
         let text = match first {
-            Expr::Name(name) => locals.iter().find(|(known, _)| *known == name.id.as_str()).and_then(|(_, value)| value.as_text()),
+            Expr::Name(name) => {
+                locals.iter().find(|(known, _)| *known == name.id.as_str()).and_then(|(_, value)| value.as_text())
+            }
             _ => None,
         };
         let start = text?.trim_start().chars().next()?;
@@ -532,7 +623,8 @@ fn positional(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Change>
     let method = taken.rsplit(['.', ' ']).next()?;
     let names = entry.signatures.get(method).filter(|_| failure.class.ends_with("TypeError"))?;
     let limit: usize = rest.split_once(" positional argument")?.0.rsplit(' ').next()?.parse().ok()?;
-    let function = sites.calls.iter().any(|call| sites.dotted(&call.func).is_some_and(|name| name == format!("pandas.{method}")));
+    let function =
+        sites.calls.iter().any(|call| sites.dotted(&call.func).is_some_and(|name| name == format!("pandas.{method}")));
     let keep = if function { limit } else { limit.checked_sub(1)? };
     let calls: Vec<&&ExprCall> = sites
         .calls

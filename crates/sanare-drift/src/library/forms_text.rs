@@ -1,7 +1,7 @@
 //! Forms of the table that change texts, imports and whole functions.
 
-use sanare_source::ast::{Expr, Stmt, StmtFunctionDef};
 use sanare_source::ast::visitor::{Visitor, walk_expr, walk_stmt};
+use sanare_source::ast::{Expr, Stmt, StmtFunctionDef};
 use sanare_source::edit::Edit;
 use sanare_source::size::Ranged;
 
@@ -16,7 +16,9 @@ pub(super) fn literal(entry: &Entry, sites: &Sites, failure: &Failure) -> Option
     let texts: Vec<&&Expr> = sites
         .texts
         .iter()
-        .filter(|text| sites.on_line(text.range()) && matches!(text, Expr::StringLiteral(text) if text.value.to_str() == old))
+        .filter(|text| {
+            sites.on_line(text.range()) && matches!(text, Expr::StringLiteral(text) if text.value.to_str() == old)
+        })
         .collect();
     let [only] = texts.as_slice() else { return None };
     let text = sites.text(**only);
@@ -36,7 +38,9 @@ fn between(pattern: &str, message: &str) -> Option<(String, String)> {
     let old = rest.get(..end)?;
     let rest = rest.get(end + middle.len()..)?;
     let new = rest.get(..rest.find(after)?)?;
-    let word = |text: &str| !text.is_empty() && text.len() < 12 && text.chars().all(|letter| letter.is_alphanumeric() || letter == '-');
+    let word = |text: &str| {
+        !text.is_empty() && text.len() < 12 && text.chars().all(|letter| letter.is_alphanumeric() || letter == '-')
+    };
     (word(old) && word(new)).then(|| (old.to_owned(), new.to_owned()))
 }
 
@@ -51,7 +55,8 @@ pub(super) fn mode(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<Ch
         let Some(Expr::StringLiteral(text)) = call.arguments.find_argument_value("mode", 1) else { continue };
         if text.value.to_str() == shown {
             let plain = sites.text(text).replace('U', "");
-            let plain = if plain.contains('r') { plain } else { plain.replacen(['"', '\''], "'r", 1).replace("'r\"", "'r'") };
+            let plain =
+                if plain.contains('r') { plain } else { plain.replacen(['"', '\''], "'r", 1).replace("'r\"", "'r'") };
             change.first = Some(call.range());
             change.edits.push(Edit::replace(text.range(), plain));
         }
@@ -67,7 +72,10 @@ pub(super) fn regex_flags(entry: &Entry, sites: &Sites, failure: &Failure) -> Op
     let mut change = Change::default();
     for call in sites.calls.iter().filter(|call| sites.on_line(call.range())) {
         let name = sites.dotted(&call.func).unwrap_or_default();
-        let Some(pattern @ Expr::StringLiteral(_)) = call.arguments.args.first().filter(|_| name.starts_with("re.")) else { continue };
+        let Some(pattern @ Expr::StringLiteral(_)) = call.arguments.args.first().filter(|_| name.starts_with("re."))
+        else {
+            continue;
+        };
         let text = sites.text(pattern);
         let open = text.find(['"', '\''])? + 1;
         let body = text.get(open..)?;
@@ -104,8 +112,16 @@ pub(super) fn iso_dates(entry: &Entry, sites: &Sites, failure: &Failure) -> Opti
     }
     let mut change = Change::default();
     for call in sites.calls.iter().filter(|call| sites.on_line(call.range()) && is_of(entry, sites, call)) {
-        let names: Vec<&str> = call.arguments.keywords.iter().filter_map(|keyword| keyword.arg.as_ref()).map(|name| name.as_str()).collect();
-        if names.iter().any(|name| matches!(*name, "format" | "dayfirst" | "yearfirst" | "errors" | "unit")) || call.arguments.args.len() != 1 {
+        let names: Vec<&str> = call
+            .arguments
+            .keywords
+            .iter()
+            .filter_map(|keyword| keyword.arg.as_ref())
+            .map(|name| name.as_str())
+            .collect();
+        if names.iter().any(|name| matches!(*name, "format" | "dayfirst" | "yearfirst" | "errors" | "unit"))
+            || call.arguments.args.len() != 1
+        {
             return None;
         }
         let end = call.arguments.args.first()?.range().end().to_usize();
@@ -144,7 +160,12 @@ pub(super) fn import(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<
                     let old = format!("{module}.{}", alias.name);
                     let new = match entry.members.get(&old) {
                         Some(new) => new.clone(),
-                        None if failure.class.ends_with("ImportError") && !failure.class.ends_with("ModuleNotFoundError") && !failure.message.contains(&format!("'{}'", alias.name)) => old,
+                        None if failure.class.ends_with("ImportError")
+                            && !failure.class.ends_with("ModuleNotFoundError")
+                            && !failure.message.contains(&format!("'{}'", alias.name)) =>
+                        {
+                            old
+                        }
                         None => return None,
                     };
                     let (from, name) = new.rsplit_once('.')?;
@@ -159,7 +180,8 @@ pub(super) fn import(entry: &Entry, sites: &Sites, failure: &Failure) -> Option<
                 if lines.iter().any(|line| line.starts_with(&format!("from {module} import")) && lines.len() == 1) {
                     continue;
                 }
-                let indent = sanare_source::edit::indentation(sites.source.text(), statement.range().start().to_usize());
+                let indent =
+                    sanare_source::edit::indentation(sites.source.text(), statement.range().start().to_usize());
                 change.first = Some(statement.range());
                 change.edits.push(Edit::replace(statement.range(), lines.join(&format!("\n{indent}"))));
             }
@@ -185,7 +207,13 @@ pub(super) fn coroutine(entry: &Entry, sites: &Sites, failure: &Failure) -> Opti
     let mut change = Change::default();
     for statement in &sites.statements {
         let Stmt::FunctionDef(function) = statement else { continue };
-        let Some(decorator) = function.decorator_list.iter().find(|decorator| sites.dotted(&decorator.expression).is_some_and(|name| entry.functions.contains(&name))) else { continue };
+        let Some(decorator) = function
+            .decorator_list
+            .iter()
+            .find(|decorator| sites.dotted(&decorator.expression).is_some_and(|name| entry.functions.contains(&name)))
+        else {
+            continue;
+        };
         let mut finder = Yields { awaits: Vec::new(), plain: false, function };
         for inner in &function.body {
             finder.visit_stmt(inner);
@@ -235,7 +263,9 @@ impl<'a> Visitor<'a> for Yields<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Yield(_) => self.plain = true,
-            Expr::YieldFrom(from) => self.awaits.push((from.range().start().to_usize(), from.value.range().start().to_usize())),
+            Expr::YieldFrom(from) => {
+                self.awaits.push((from.range().start().to_usize(), from.value.range().start().to_usize()))
+            }
             Expr::Lambda(_) => return,
             _ => {}
         }

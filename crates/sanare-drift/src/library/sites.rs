@@ -53,7 +53,9 @@ impl<'a> Sites<'a> {
     /// The dotted name that an expression of plain names stands for, imports resolved.
     pub(crate) fn dotted(&self, expr: &Expr) -> Option<String> {
         match expr {
-            Expr::Name(name) => Some(self.imports.get(name.id.as_str()).cloned().unwrap_or_else(|| name.id.to_string())),
+            Expr::Name(name) => {
+                Some(self.imports.get(name.id.as_str()).cloned().unwrap_or_else(|| name.id.to_string()))
+            }
             Expr::Attribute(attribute) => Some(format!("{}.{}", self.dotted(&attribute.value)?, attribute.attr)),
             _ => None,
         }

@@ -6,9 +6,10 @@ use ruff_python_ast::{Expr, Stmt};
 
 use super::Look;
 use crate::code::Code;
+use crate::constant;
 use crate::lens::{Lens, Referent, is_under};
 use crate::lists::{covers, lists};
-use crate::reach::{Reach, reached, reached_deeply};
+use crate::reach::{Reach, reached_deeply};
 use crate::vet::Case;
 
 /// **no_forbidden_names**: nothing of `data/forbidden.toml` that the old body did not name already.
@@ -34,10 +35,12 @@ pub(super) fn no_forbidden_names(case: &Case<'_>) -> Look {
 fn forbidden(lens: &Lens<'_>, reach: &Reach<'_>) -> Option<String> {
     let list = &lists().forbidden;
     let path = &reach.bare;
-    if let Some(name) = path.strip_prefix("builtins.") {
+    if let Some(name) = reach.path.strip_prefix("builtins.") {
         let name = name.split('.').next().unwrap_or(name);
         let is_forbidden = list.builtins.iter().any(|entry| entry == name)
-            || (list.only_called.iter().any(|entry| entry == name) && reach.through.is_none() && is_value(lens, reach, name));
+            || (list.only_called.iter().any(|entry| entry == name)
+                && reach.through.is_none()
+                && is_value(lens, reach, name));
         return is_forbidden.then(|| format!("`{name}` is forbidden"));
     }
     let found = list.modules.iter().any(|module| is_under(path, module))
@@ -117,6 +120,18 @@ fn methods(case: &Case<'_>) -> Vec<String> {
         {
             findings.push(format!("`.{}` is forbidden", method.attr));
         }
+        // A table's `query` runs what its text says, calls included.
+        if let Expr::Call(call) = node.expr
+            && let Expr::Attribute(method) = &*call.func
+            && method.attr.as_str() == "query"
+            && !uses_attribute(case.old.code, "query")
+            && let Some(text) = call.arguments.args.first()
+        {
+            let texts = constant::texts(&case.new, text, Some(node.scope));
+            if texts.is_empty() || texts.iter().any(|text| text.contains('@') && text.contains('(')) {
+                findings.push("a `query` that is not a plain condition is forbidden".to_owned());
+            }
+        }
     }
     findings
 }
@@ -124,9 +139,4 @@ fn methods(case: &Case<'_>) -> Vec<String> {
 /// Does a body name this attribute anywhere?
 pub(crate) fn uses_attribute(code: &Code<'_>, name: &str) -> bool {
     code.exprs.iter().any(|node| matches!(node.expr, Expr::Attribute(attribute) if attribute.attr.as_str() == name))
-}
-
-/// The paths that a body itself names.
-pub(crate) fn own_paths(lens: &Lens<'_>) -> HashSet<String> {
-    reached(lens).into_iter().map(|reach| reach.bare).collect()
 }

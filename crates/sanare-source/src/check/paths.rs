@@ -44,14 +44,35 @@ const OPENERS: &[Opener] = &[
 
 /// Functions that read a path, an address or an open file.
 const READERS: &[&str] = &[
-    "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "xml.etree.ElementTree.parse", "xml.etree.ElementTree.iterparse",
-    "xml.dom.minidom.parse", "xml.sax.parse", "openpyxl.load_workbook", "xlrd.open_workbook", "calamine.CalamineWorkbook",
-    "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime", "os.stat", "zipfile.is_zipfile",
-    "tarfile.is_tarfile", "zipfile.Path", "polars.scan_csv", "polars.scan_parquet", "lxml.etree.parse", "tomli.load", "PIL.Image.open",
+    "numpy.loadtxt",
+    "numpy.genfromtxt",
+    "numpy.fromfile",
+    "xml.etree.ElementTree.parse",
+    "xml.etree.ElementTree.iterparse",
+    "xml.dom.minidom.parse",
+    "xml.sax.parse",
+    "openpyxl.load_workbook",
+    "xlrd.open_workbook",
+    "calamine.CalamineWorkbook",
+    "os.path.exists",
+    "os.path.isfile",
+    "os.path.isdir",
+    "os.path.getsize",
+    "os.path.getmtime",
+    "os.stat",
+    "zipfile.is_zipfile",
+    "tarfile.is_tarfile",
+    "zipfile.Path",
+    "polars.scan_csv",
+    "polars.scan_parquet",
+    "lxml.etree.parse",
+    "tomli.load",
+    "PIL.Image.open",
 ];
 
 /// Methods of a path that read what it names.
-const PATH_METHODS: &[&str] = &["read_text", "read_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "samefile", "resolve", "open"];
+const PATH_METHODS: &[&str] =
+    &["read_text", "read_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "samefile", "resolve", "open"];
 
 /// What is wrong with the files that the candidate opens.
 pub(super) fn files(case: &Case<'_>) -> Vec<String> {
@@ -63,7 +84,7 @@ pub(super) fn files(case: &Case<'_>) -> Vec<String> {
             let plain = bare(&path);
             if let Some(opener) = OPENERS.iter().find(|opener| opener.path == plain) {
                 findings.extend(opened(case, call, opener));
-            } else if READERS.contains(&plain.as_str()) || is_table_reader(&plain) {
+            } else if !path.contains('(') && (READERS.contains(&plain.as_str()) || is_table_reader(&plain)) {
                 findings.extend(read(case, call));
             }
         }
@@ -93,7 +114,8 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
         findings.push("opens files by a function of its own".to_owned());
     }
     match call.arguments.find_argument_value(opener.name, opener.at) {
-        Some(path) if is_named(case, path, 0) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
+        Some(path)
+            if is_named(case, path, &[]) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
         Some(path) => findings.push(format!("opens `{}`, which the call does not name", case.text(path))),
         None if call.arguments.find_keyword("fileobj").is_some() || call.arguments.is_empty() => {}
         None => findings.push("opens a file that the call does not name".to_owned()),
@@ -104,7 +126,10 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
 fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<String> {
     let mode = mode?;
     let texts = constant::texts(&case.new, mode, Some(case.new.code.scope_of(mode)));
-    let may_write = texts.is_empty() || texts.iter().any(|text| text.contains(['w', 'a', 'x', '+']) && !text.starts_with("r:") && !text.starts_with("r|"));
+    let may_write = texts.is_empty()
+        || texts
+            .iter()
+            .any(|text| text.contains(['w', 'a', 'x', '+']) && !text.starts_with("r:") && !text.starts_with("r|"));
     let is_old = case.old.code.exprs.iter().any(|node| match node.expr {
         Expr::Call(old) => {
             let old_mode = old.arguments.find_argument_value("mode", 1);
@@ -118,6 +143,21 @@ fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<Strin
     (may_write && !is_old).then(|| format!("opens a file to write: `{}`", case.text(mode)))
 }
 
+/// Does a function of the file open anything to write?
+pub(super) fn opens_to_write(lens: &Lens<'_>) -> Option<String> {
+    lens.code.exprs.iter().find_map(|node| {
+        let Expr::Call(call) = node.expr else { return None };
+        let at = lens.paths(&call.func).iter().find_map(|path| {
+            let plain = bare(path);
+            OPENERS.iter().find(|opener| opener.path == plain).and_then(|opener| opener.mode)
+        })?;
+        let mode = call.arguments.find_argument_value("mode", at)?;
+        let texts = constant::texts(lens, mode, Some(node.scope));
+        let may_write = texts.is_empty() || texts.iter().any(|text| text.contains(['w', 'a', 'x', '+']));
+        may_write.then(|| "opens a file to write".to_owned())
+    })
+}
+
 fn same_callee(a: &ExprCall, b: &ExprCall) -> bool {
     use ruff_python_ast::comparable::ComparableExpr;
     ComparableExpr::from(&a.func) == ComparableExpr::from(&b.func)
@@ -129,7 +169,7 @@ fn read(case: &Case<'_>, call: &ExprCall) -> Option<String> {
             .iter()
             .find_map(|name| call.arguments.find_keyword(name).map(|keyword| &keyword.value))
     })?;
-    let fine = is_named(case, source, 0) || is_in_memory(&case.new, source) || is_handle(case, source, 0);
+    let fine = is_named(case, source, &[]) || is_in_memory(&case.new, source) || is_handle(case, source, 0);
     (!fine).then(|| format!("reads `{}`, which the call does not name", case.text(source)))
 }
 
@@ -144,7 +184,7 @@ fn by_path_method(case: &Case<'_>, call: &ExprCall, receiver: &Expr, name: &str)
     if name == "open" {
         findings.extend(writes(case, call, call.arguments.find_argument_value("mode", 0)));
     }
-    if name != "resolve" && !is_named(case, receiver, 0) {
+    if name != "resolve" && !is_named(case, receiver, &[]) {
         findings.push(format!("reads `{}`, which the call does not name", case.text(receiver)));
     }
     findings
@@ -156,11 +196,8 @@ fn writes_to_open_file(case: &Case<'_>, call: &ExprCall) -> bool {
     if !matches!(method.attr.as_str(), "write" | "writelines") || uses_attribute(case.old.code, method.attr.as_str()) {
         return false;
     }
-    let to_people = case
-        .new
-        .paths(&method.value)
-        .iter()
-        .any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
+    let to_people =
+        case.new.paths(&method.value).iter().any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
     !to_people && !is_in_memory(&case.new, &method.value)
 }
 
@@ -191,7 +228,7 @@ fn is_handle(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
         Expr::Name(name) => match lens.referent(name.id.as_str(), Some(lens.code.scope_of(expr))) {
             Referent::Local(_, bindings) => bindings.iter().all(|binding| match binding.kind {
                 BindingKind::With(value) | BindingKind::Value(value) => {
-                    is_handle(case, value, depth + 1) || is_in_memory(lens, value) || is_named(case, value, depth + 1)
+                    is_handle(case, value, depth + 1) || is_in_memory(lens, value) || is_named(case, value, &[])
                 }
                 BindingKind::Parameter(..) | BindingKind::Rest => true,
                 _ => false,
@@ -202,18 +239,23 @@ fn is_handle(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
     }
 }
 
-/// Does the call of the function name this path?
-fn is_named(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
-    if depth > DEPTH {
+/// Does the call of the function name this path? `open` are the names that are being looked through.
+fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
+    if open.len() > DEPTH {
         return false;
     }
-    let go = |inner: &Expr| is_named(case, inner, depth + 1);
+    let go = |inner: &Expr| is_named(case, inner, open);
     let lens = &case.new;
-    if is_what_it_was(case, expr, depth) {
+    if is_what_it_was(case, expr, open) {
         return true;
     }
     match expr {
-        Expr::Name(name) => is_name_named(case, expr, name.id.as_str(), depth),
+        // A name that is rebound to something made of itself is what its other bindings are.
+        Expr::Name(name) if open.contains(&name.id.as_str()) => true,
+        Expr::Name(name) => {
+            let open: Vec<&str> = open.iter().copied().chain([name.id.as_str()]).collect();
+            is_name_named(case, expr, name.id.as_str(), &open)
+        }
         Expr::Attribute(node) => !OTHER_FILE.contains(&node.attr.as_str()) && go(&node.value),
         Expr::Subscript(node) => is_parameter(lens, &node.value) && !node.slice.is_slice_expr(),
         Expr::If(node) => go(&node.body) && go(&node.orelse),
@@ -224,7 +266,8 @@ fn is_named(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
             match (&*call.func, &*call.arguments.args) {
                 (_, [only]) if same_file && call.arguments.keywords.is_empty() => go(only),
                 (Expr::Attribute(method), []) => {
-                    matches!(method.attr.as_str(), "resolve" | "absolute" | "strip" | "as_posix" | "__fspath__") && go(&method.value)
+                    matches!(method.attr.as_str(), "resolve" | "absolute" | "strip" | "as_posix" | "__fspath__")
+                        && go(&method.value)
                 }
                 _ => false,
             }
@@ -235,37 +278,46 @@ fn is_named(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
 
 /// Functions that give the same file back.
 const SAME_FILE: &[&str] = &[
-    "builtins.str", "pathlib.Path", "pathlib.PurePath", "os.fspath", "os.fsdecode", "os.fsencode", "os.path.abspath",
-    "os.path.realpath", "os.path.normpath", "pathlib.PosixPath",
+    "builtins.str",
+    "pathlib.Path",
+    "pathlib.PurePath",
+    "os.fspath",
+    "os.fsdecode",
+    "os.fsencode",
+    "os.path.abspath",
+    "os.path.realpath",
+    "os.path.normpath",
+    "pathlib.PosixPath",
 ];
 /// Attributes of a path that are another path, or a part of one.
-const OTHER_FILE: &[&str] = &["parent", "parents", "root", "anchor", "drive", "stem", "suffix", "suffixes", "name", "parts"];
+const OTHER_FILE: &[&str] =
+    &["parent", "parents", "root", "anchor", "drive", "stem", "suffix", "suffixes", "name", "parts"];
 
-fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, depth: usize) -> bool {
+fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> bool {
     let lens = &case.new;
     match lens.referent(name, Some(lens.code.scope_of(expr))) {
         Referent::Local(holder, bindings) => bindings.iter().all(|binding| match &binding.kind {
             BindingKind::Parameter(..) | BindingKind::Rest if holder == 0 => true,
             BindingKind::Parameter(position, default) => {
-                let helper = matches!(lens.code.scopes[holder].kind, ScopeKind::Function(_));
+                let helper = matches!(lens.code.scopes[holder].kind, ScopeKind::Function);
                 let calls = constant::calls_of_scope(lens, holder);
                 helper
                     && !calls.is_empty()
-                    && default.is_none_or(|default| is_named(case, default, depth + 1))
+                    && default.is_none_or(|default| is_named(case, default, open))
                     && calls.iter().all(|call| {
                         let value = call.arguments.find_argument_value(name, *position);
-                        value.map_or(default.is_some(), |value| is_named(case, value, depth + 1))
+                        value.map_or(default.is_some(), |value| is_named(case, value, open))
                     })
             }
-            BindingKind::Value(value) => is_named(case, value, depth + 1),
+            BindingKind::Value(value) => is_named(case, value, open),
             BindingKind::Each(iter) => {
                 is_parameter(lens, iter)
                     || crate::code::collect_elements(iter)
-                        .is_some_and(|parts| parts.iter().all(|part| is_named(case, part, depth + 1)))
-                    || is_what_it_was(case, iter, depth + 1)
+                        .is_some_and(|parts| parts.iter().all(|part| is_named(case, part, open)))
+                    || is_what_it_was(case, iter, open)
             }
-            BindingKind::EachPart(iter, _) | BindingKind::Part(iter, _) => is_what_it_was(case, iter, depth + 1),
-            BindingKind::With(value) => is_what_it_was(case, value, depth + 1),
+            BindingKind::EachPart(iter, _) | BindingKind::Part(iter, _) => is_what_it_was(case, iter, open),
+            BindingKind::With(value) => is_what_it_was(case, value, open),
             _ => false,
         }),
         Referent::Outer(globals) => {
@@ -288,17 +340,22 @@ fn is_parameter(lens: &Lens<'_>, expr: &Expr) -> bool {
 }
 
 /// An expression of the old body whose names mean what they meant there.
-fn is_what_it_was(case: &Case<'_>, expr: &Expr, depth: usize) -> bool {
-    if depth > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
+fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
+    if open.len() > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
         return false;
     }
     crate::flow::names_in(expr).iter().all(|name| {
+        if open.contains(name) {
+            return true;
+        }
+        let open: Vec<&str> = open.iter().copied().chain([*name]).collect();
         let Some((_, bindings)) = case.new.code.lookup(name, case.new.code.scope_of(expr)) else { return true };
         bindings.iter().all(|binding| match binding.kind {
-            BindingKind::Value(value) => is_what_it_was(case, value, depth + 1) || is_named(case, value, depth + 1),
-            BindingKind::Each(value) | BindingKind::EachPart(value, _) | BindingKind::Part(value, _) | BindingKind::With(value) => {
-                case.is_old(value)
-            }
+            BindingKind::Value(value) => is_what_it_was(case, value, &open) || is_named(case, value, &open),
+            BindingKind::Each(value)
+            | BindingKind::EachPart(value, _)
+            | BindingKind::Part(value, _)
+            | BindingKind::With(value) => case.is_old(value),
             BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
             _ => false,
         })

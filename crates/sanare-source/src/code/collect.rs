@@ -24,9 +24,8 @@ pub(super) fn function(function: &StmtFunctionDef) -> Code<'_> {
         stmts: Vec::new(),
         exprs: Vec::new(),
         scope: 0,
-        subject: None,
     };
-    collector.open(ScopeKind::Function(function), None);
+    collector.open(ScopeKind::Function, None);
     collector.bind_parameters(&function.parameters);
     collector.visit_body(&function.body);
     collector.code
@@ -37,11 +36,10 @@ struct Collector<'a> {
     stmts: Vec<usize>,
     exprs: Vec<usize>,
     scope: usize,
-    subject: Option<&'a Expr>,
 }
 
 impl<'a> Collector<'a> {
-    fn open(&mut self, kind: ScopeKind<'a>, parent: Option<usize>) -> usize {
+    fn open(&mut self, kind: ScopeKind, parent: Option<usize>) -> usize {
         self.code.scopes.push(Scope {
             kind,
             parent,
@@ -53,7 +51,7 @@ impl<'a> Collector<'a> {
         self.scope
     }
 
-    fn inside(&mut self, kind: ScopeKind<'a>, work: impl FnOnce(&mut Self)) {
+    fn inside(&mut self, kind: ScopeKind, work: impl FnOnce(&mut Self)) {
         let outer = self.scope;
         self.open(kind, Some(outer));
         work(self);
@@ -142,7 +140,7 @@ impl<'a> Collector<'a> {
             }
             Stmt::AugAssign(node) => {
                 if let Expr::Name(name) = &*node.target {
-                    self.bind(name.id.as_str(), BindingKind::Augmented(&node.value));
+                    self.bind(name.id.as_str(), BindingKind::Augmented);
                 }
             }
             Stmt::For(node) => self.bind_each(&node.target, &node.iter),
@@ -152,7 +150,7 @@ impl<'a> Collector<'a> {
                 let module = format!("{dots}{}", node.module.as_ref().map_or("", |name| name.as_str()));
                 node.names.iter().for_each(|alias| self.bind_alias(alias, Some(&module)));
             }
-            Stmt::ClassDef(node) => self.bind(node.name.as_str(), BindingKind::Class(node)),
+            Stmt::ClassDef(node) => self.bind(node.name.as_str(), BindingKind::Class),
             Stmt::Delete(node) => {
                 for target in &node.targets {
                     self.bind_target(target, &|_| BindingKind::Other);
@@ -177,7 +175,7 @@ impl<'a> Collector<'a> {
         }
         let scope = self.code.scopes.len();
         self.bind(function.name.as_str(), BindingKind::Function(function, scope));
-        self.inside(ScopeKind::Function(function), |this| {
+        self.inside(ScopeKind::Function, |this| {
             this.bind_parameters(&function.parameters);
             this.visit_body(&function.body);
         });
@@ -196,7 +194,8 @@ impl<'a> Collector<'a> {
     fn bind_walrus(&mut self, target: &'a Expr, value: &'a Expr) {
         let Expr::Name(name) = target else { return };
         let mut scope = self.scope;
-        while let (ScopeKind::Comprehension, Some(parent)) = (self.code.scopes[scope].kind, self.code.scopes[scope].parent)
+        while let (ScopeKind::Comprehension, Some(parent)) =
+            (self.code.scopes[scope].kind, self.code.scopes[scope].parent)
         {
             scope = parent;
         }
@@ -204,11 +203,7 @@ impl<'a> Collector<'a> {
     }
 
     fn bind_pattern_name(&mut self, name: &'a str) {
-        if let Some(subject) = self.subject {
-            self.bind(name, BindingKind::Pattern(subject));
-        } else {
-            self.bind(name, BindingKind::Other);
-        }
+        self.bind(name, BindingKind::Pattern);
     }
 }
 
@@ -226,11 +221,6 @@ impl<'a> Visitor<'a> for Collector<'a> {
                     self.visit_arguments(arguments);
                 }
                 self.inside(ScopeKind::Class, |this| this.visit_body(&class.body));
-            }
-            Stmt::Match(node) => {
-                let outer = self.subject.replace(&node.subject);
-                visitor::walk_stmt(self, stmt);
-                self.subject = outer;
             }
             _ => visitor::walk_stmt(self, stmt),
         }
@@ -315,14 +305,12 @@ impl<'a> Visitor<'a> for Collector<'a> {
     }
 
     fn visit_string_literal(&mut self, literal: &'a StringLiteral) {
-        let expr = self.exprs.last().copied().unwrap_or(0);
-        self.code.texts.push(Text { value: &literal.value, range: literal.range, expr });
+        self.code.texts.push(Text { value: &literal.value });
     }
 
     fn visit_interpolated_string_element(&mut self, element: &'a InterpolatedStringElement) {
         if let InterpolatedStringElement::Literal(literal) = element {
-            let expr = self.exprs.last().copied().unwrap_or(0);
-            self.code.texts.push(Text { value: &literal.value, range: literal.range, expr });
+            self.code.texts.push(Text { value: &literal.value });
         }
         visitor::walk_interpolated_string_element(self, element);
     }
