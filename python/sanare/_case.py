@@ -2,8 +2,8 @@
 
 DIR holds `loader.py` with a function `load`, an input on which it works (`old.*`), one on which it raises (`new.*`) and
 `task.toml` or `case.toml` with the kind of input. The loader is copied into a temporary project, imported from there,
-decorated, and called with the old and then the new input. Exit 0 and FILE (without `--out` the loader itself): healed. Exit 3: refused, with
-the reason as the last line. Anything else: an error.
+decorated, and called with the old and then the new input. Exit 0 and FILE (without `--out` the loader itself): healed.
+Exit 3: refused, with the reason as the last line. Anything else: an error.
 """
 
 from __future__ import annotations

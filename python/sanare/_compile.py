@@ -194,9 +194,8 @@ class _Quiet:
         import warnings
 
         self.filters: list[Any] = warnings.filters  # type: ignore[assignment]
-        self.changed = getattr(warnings, "_filters_mutated", None) or getattr(
-            warnings, "_filters_mutated_lock_held", lambda: None
-        )
+        changed = getattr(warnings, "_filters_mutated", None)
+        self.changed: Any = changed or getattr(warnings, "_filters_mutated_lock_held", lambda: None)
         self.filters.insert(0, self.item)
         self._tell()
 
@@ -346,7 +345,7 @@ class _Body:
 
     def _bound(self, name: str | None) -> None:
         # A nested function's own variable of the same name is taken for a rebinding too: it only costs a saved name.
-        if name in self.parameters:
+        if name is not None and name in self.parameters:
             self.saved.add(name)
 
     def guarded(self, statements: list[Any]) -> list[Any]:

@@ -9,7 +9,6 @@ from sanare._guard import guard_function, guard_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FunctionType
     from typing import Any
 
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
 def _probe() -> None: ...
 
 
-_Function: type[FunctionType] = type(_probe)
-_Method = type(_Function.__get__(_probe, 1))
+_Function: Any = type(_probe)
+_Method: Any = type(_Function.__get__(_probe, 1))
 _Module = type(sys)
 
 # Read once, at import: `SANARE_HEAL_MODE=off` gives back the functions themselves.
@@ -60,7 +59,7 @@ def decorate(target: Any, options: dict[str, Any]) -> Any:
         # and every caller goes on using this very object.
         _inner(inner, options)
         return target
-    func = getattr(target, "func", None)
+    func: Any = getattr(target, "func", None)
     if kind.__name__ == "cached_property" and type(func) is _Function:
         guarded = _function(func, options)
         if guarded is not func:

@@ -48,7 +48,7 @@ def digest(value: Any) -> str:
     """Hexadecimal digest of a value: content, types, order."""
     state = _State()
     state.add(value, 0)
-    return state.hash.hexdigest()
+    return str(state.hash.hexdigest())
 
 
 class _State:
@@ -113,7 +113,7 @@ class _State:
                 if hasattr(value, "tolist") and hasattr(value, "dtype"):
                     self.put(kind.__name__, str(value.dtype).encode())
                     self.add(value.tolist(), depth)
-                    index = getattr(value, "index", None)
+                    index: Any = getattr(value, "index", None)
                     self.add(index.tolist() if hasattr(index, "tolist") else None, depth)
                     return True
             if root in ("numpy", "torch", "jax") and hasattr(value, "tolist"):
@@ -133,24 +133,40 @@ class _State:
         from sanare._frames import instance_dict
 
         self.put(type_name(value))
-        for base, store in ((list, list), (tuple, tuple), (dict, dict), (set, frozenset), (str, str), (int, int)):
-            if isinstance(value, base):
-                self.add(store(base.copy(value) if base in (dict, set) else value), depth)  # type: ignore[attr-defined]
-        if isinstance(value, float):
+        # Subclasses of built-in types: what the built-in part holds, read past the class's own methods.
+        if isinstance(value, dict):
+            self.add(dict.copy(value), depth)
+        elif isinstance(value, list):
+            self.add(list.copy(value), depth)
+        elif isinstance(value, tuple):
+            self.add(tuple(tuple.__iter__(value)), depth)
+        elif isinstance(value, (set, frozenset)):
+            self.add(frozenset(value), depth)
+        elif isinstance(value, str):
+            self.put("str", str.encode(value, "utf-8", "surrogatepass"))
+        elif isinstance(value, int):
+            self.put("int", int.__repr__(value).encode())
+        elif isinstance(value, float):
             self.put("float", float.__repr__(value).encode())
         own = instance_dict(value)
         if own:
             self.add(dict(own), depth)
-        for base in type.mro(kind):
-            slots = base.__dict__.get("__slots__", ())
+        member: Any
+        for owner in type.mro(kind):
+            slots = owner.__dict__.get("__slots__", ())
             for name in (slots,) if type(slots) is str else slots:
-                member = base.__dict__.get(name)
+                member = owner.__dict__.get(name)
                 if type(member).__name__ == "member_descriptor":
                     try:
                         self.add(member.__get__(value), depth)
                     except AttributeError:
                         self.put("unset")
-        if kind.__module__ == "builtins" and kind.__name__ in ("function", "builtin_function_or_method", "type", "module"):
+        if kind.__module__ == "builtins" and kind.__name__ in (
+            "function",
+            "builtin_function_or_method",
+            "type",
+            "module",
+        ):
             self.put("name", str(getattr(value, "__qualname__", getattr(value, "__name__", ""))).encode())
 
 

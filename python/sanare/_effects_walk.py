@@ -188,7 +188,10 @@ class Walk:
             if _kind(argument) == "Name" and place == 0 and dotted in ("map", "filter", "functools.reduce"):
                 self._callback(argument)
         for keyword in node.keywords:
-            if keyword.arg in ("key", "default_factory", "object_hook", "converters") and _kind(keyword.value) == "Name":
+            if (
+                keyword.arg in ("key", "default_factory", "object_hook", "converters")
+                and _kind(keyword.value) == "Name"
+            ):
                 self._callback(keyword.value)
         if dotted in lists["read"]:
             if _reads_only(node, 1):
@@ -277,15 +280,16 @@ class Walk:
         target = getattr(target, "__wrapped__", None) or getattr(target, "__func__", None) or target
         if type(target) is not type(_plain_class):
             raise Unsafe(f"it calls `{shown}`, which is not known to be harmless")
-        code = target.__code__
+        function: FunctionType = target  # type: ignore[assignment,unused-ignore]
+        code = function.__code__
         if _project.is_library(os.path.abspath(code.co_filename)) or code.co_filename[:1] == "<":
             raise Unsafe(f"it calls `{shown}`, which is not known to be harmless")
-        if target is self.function:
+        if function is self.function:
             return
         if self.depth <= 0:
             raise Unsafe(f"it calls `{shown}`, which lies too deep to be judged")
-        guard = guard_of(target)
-        deeper = Walk(target, self.depth - 1, self.texts)
+        guard = guard_of(function)
+        deeper = Walk(function, self.depth - 1, self.texts)
         why = deeper.until(0, code=guard.current if guard is not None else code)
         if why:
             raise Unsafe(f"it calls `{shown}`: {why}")
@@ -330,7 +334,9 @@ def _plain_class(target: type) -> bool:
         return True
     if issubclass(target, tuple) and hasattr(target, "_fields"):
         return True
-    return target.__init__ is object.__init__ and target.__new__ is object.__new__  # type: ignore[misc]
+    plain: Any = object
+    made: Any = target
+    return made.__init__ is plain.__init__ and made.__new__ is plain.__new__
 
 
 def _reads_only(node: Any, place: int) -> bool:
@@ -392,8 +398,10 @@ def _reached(statements: list[Any], line: int) -> list[Any]:
         if name in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
             found.append(statement)
             continue
-        # The failure lies inside: the head ran, and of the blocks what stands up to it. What catches or cleans up ran too.
-        found.extend(child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem")
+        # The failure lies inside: the head ran, and of the blocks what stands up to it; what catches or cleans up too.
+        found.extend(
+            child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem"
+        )
         for field in ("test", "subject"):
             if getattr(statement, field, None) is not None:
                 found.append(getattr(statement, field))

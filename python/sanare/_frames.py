@@ -95,7 +95,8 @@ def _short(item: object) -> str:
 
 def _errno(error: BaseException) -> int | None:
     if isinstance(error, OSError):
-        number = OSError.errno.__get__(error)  # type: ignore[attr-defined]
+        descriptor: Any = OSError.__dict__["errno"]
+        number = descriptor.__get__(error)
         return number if type(number) is int else None
     return None
 

@@ -1,4 +1,4 @@
-"""The failure path of functions and generators: decide, capture, hand over to Rust, return the result or let it pass."""
+"""The failure path of functions and generators: decide, capture, hand over to Rust, return the result or pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the owner's call may run a second time (C111): judged conservatively, from the arguments and from the old body.
+"""Whether the owner's call may run a second time (C111): judged conservatively, from arguments and old body.
 
 Safe means: no argument can be used up, nothing that the body did not create was written to on the way to the failure,
 and every call on that way is known to be harmless. What is not known is not safe.

@@ -169,7 +169,7 @@ def same_constants(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
             if not same_constants(left, right):  # type: ignore[arg-type]
                 return False
         elif isinstance(left, frozenset):
-            if left != right or sorted(map(repr, left)) != sorted(map(repr, right)):  # type: ignore[call-overload]
+            if left != right or sorted(map(repr, left)) != sorted(map(repr, right)):
                 return False
         elif left is not right and repr(left) != repr(right):
             return False
