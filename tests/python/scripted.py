@@ -102,6 +102,14 @@ class Scripted:
         return value if isinstance(value, (str, int, float, bool, bytes, type(None))) else ("\0sanare.opaque", "x")
 
     @staticmethod
+    def project_of(path: str) -> tuple[str, str]:
+        folder = Path(path).resolve().parent
+        for candidate in (folder, *folder.parents):
+            if (candidate / "pyproject.toml").exists():
+                return str(candidate), candidate.name
+        return str(folder), folder.name
+
+    @staticmethod
     def in_child(prepared: Callable[[str], bytes], readable: list[str], limits: Any = None) -> bytes:
         return fork_plain(prepared)
 

@@ -13,12 +13,14 @@ mod encoding;
 mod flag;
 mod footer;
 mod header_renamed;
-mod header_row;
 mod library;
+mod header_row;
 mod not_data;
 mod null_word;
 pub(crate) mod number_format;
 mod object;
+#[cfg(test)]
+mod object_cases;
 mod object_envelope;
 mod object_keyed;
 mod object_lines;
@@ -29,11 +31,13 @@ mod object_pages;
 mod object_renamed;
 mod object_scalar;
 mod object_single;
+mod object_text;
 mod object_time;
+mod object_unwrapped;
+mod object_xml;
 mod rows;
 mod sheet;
 pub(crate) mod units;
-mod object_xml;
 
 use std::cell::OnceCell;
 

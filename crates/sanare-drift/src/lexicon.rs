@@ -4,9 +4,11 @@
 //! [`Meaning`]: which concepts it names, with which qualifiers, and what is left that no entry explains.
 
 mod file;
+mod lines;
 mod reading;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 pub use reading::{Meaning, Reading};
@@ -19,7 +21,7 @@ pub type EntryId = u16;
 pub struct Lexicon {
     entries: Vec<Entry>,
     ids: HashMap<String, EntryId>,
-    terms: HashMap<Box<str>, Senses>,
+    terms: HashMap<Box<str>, Senses, BuildHasherDefault<ShortTextHasher>>,
     /// Words in the longest term.
     longest: usize,
 }
@@ -114,6 +116,24 @@ pub struct Sense {
 
 type Senses = Vec<Sense>;
 
+/// A plain hash for short words. The words come from the lexicon itself, so nobody can choose them to collide.
+#[derive(Clone, Debug, Default)]
+struct ShortTextHasher(u64);
+
+impl Hasher for ShortTextHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+}
+
 /// The languages of the lexicon, in the order of their bits.
 pub const LANGUAGES: [&str; 15] =
     ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "cs", "hu", "ro", "sv", "tr", "ja", "zh"];
@@ -142,11 +162,8 @@ impl Lexicon {
     /// The lexicon that comes with the program.
     pub fn standard() -> &'static Self {
         static LEXICON: OnceLock<Lexicon> = OnceLock::new();
-        LEXICON.get_or_init(|| {
-            let texts: Vec<(&str, &str, bool)> = STANDARD.iter().map(|(name, text)| (*name, *text, false)).collect();
-            // A test reads every file: what cannot be read here was never built.
-            Self::read(&texts).unwrap_or_default()
-        })
+        // A test reads every file: what cannot be read here was never built.
+        LEXICON.get_or_init(|| file::read(STANDARD, &[]).unwrap_or_default())
     }
 
     /// The standard lexicon and the owner's files on top of it.
@@ -154,14 +171,7 @@ impl Lexicon {
     /// # Errors
     /// When a file is not of the lexicon's form.
     pub fn with_owner(texts: &[&str]) -> Result<Self, Unreadable> {
-        let standard = STANDARD.iter().map(|(name, text)| (*name, *text, false));
-        let owner = texts.iter().map(|text| ("owner", *text, true));
-        Self::read(&standard.chain(owner).collect::<Vec<_>>())
-    }
-
-    /// Reads lexicon files: name, text, whether they are the owner's.
-    fn read(texts: &[(&str, &str, bool)]) -> Result<Self, Unreadable> {
-        file::read(texts)
+        file::read(STANDARD, texts)
     }
 
     /// The entry of that number.

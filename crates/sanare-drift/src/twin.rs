@@ -1,6 +1,7 @@
 //! Small synthetic inputs of the old shape, on which old and new body must agree (C93). No real values.
 
 mod cells;
+mod object;
 mod workbook;
 
 pub use sanare_core::evidence::{TwinCall, TwinValue};
@@ -44,7 +45,10 @@ fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
                 plain @ (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
                     TwinValue::Value(plain.clone())
                 }
-                _ => return None,
+                _ => {
+                    tabular = true;
+                    object::value(problem, argument, rows)?
+                }
             },
         };
         arguments.push((argument.name.clone(), value));

@@ -11,5 +11,7 @@ mod generated;
 mod look_alikes;
 #[path = "traps/rules.rs"]
 mod rules;
+#[path = "traps/speed.rs"]
+mod speed;
 #[path = "traps/words.rs"]
 mod words;

@@ -96,6 +96,7 @@ fn said(trial: Trial) -> Child {
         TrialEnd::MemoryLimit => (RanState::MemoryLimit, "more memory was asked for than allowed".to_owned()),
         TrialEnd::FolderLimit => (RanState::Denied, "it filled its folder".to_owned()),
         TrialEnd::ReportLimit | TrialEnd::Garbled => (RanState::Crashed, "what came back is no answer".to_owned()),
+        TrialEnd::Idle => (RanState::CannotRun, "it stood still: another thread held a lock".to_owned()),
         TrialEnd::NoSignOfLife => (RanState::CannotRun, "no sign of life: another thread held a lock".to_owned()),
         TrialEnd::NoIsolation(part) => (RanState::NoIsolation, format!("no isolation: {part}")),
         TrialEnd::Interrupted => (RanState::CannotRun, "interrupted".to_owned()),

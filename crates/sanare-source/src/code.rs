@@ -172,7 +172,10 @@ impl<'a> Code<'a> {
                 return None;
             }
             let visible = scope == from || !matches!(here.kind, ScopeKind::Class);
-            if visible && !here.nonlocals.contains(name) && let Some(found) = here.names.get(name) {
+            if visible
+                && !here.nonlocals.contains(name)
+                && let Some(found) = here.names.get(name)
+            {
                 return Some((scope, found));
             }
             at = here.parent;

@@ -227,13 +227,7 @@ fn dict_parts<'e>(
     found
 }
 
-fn element_texts(
-    lens: &Lens<'_>,
-    expr: &Expr,
-    part: Option<usize>,
-    scope: Option<usize>,
-    depth: usize,
-) -> Vec<String> {
+fn element_texts(lens: &Lens<'_>, expr: &Expr, part: Option<usize>, scope: Option<usize>, depth: usize) -> Vec<String> {
     if depth > DEPTH {
         return Vec::new();
     }
@@ -253,9 +247,13 @@ fn call_texts(lens: &Lens<'_>, call: &ExprCall, scope: Option<usize>, depth: usi
     let go = |inner: &Expr| texts_in(lens, inner, scope, depth + 1);
     let first = call.arguments.args.first();
     match &*call.func {
-        Expr::Name(name) if name.id.as_str() == "chr" => {
-            first.and_then(integer).and_then(|n| u32::try_from(n).ok()).and_then(char::from_u32).map(String::from).into_iter().collect()
-        }
+        Expr::Name(name) if name.id.as_str() == "chr" => first
+            .and_then(integer)
+            .and_then(|n| u32::try_from(n).ok())
+            .and_then(char::from_u32)
+            .map(String::from)
+            .into_iter()
+            .collect(),
         Expr::Name(name) if matches!(name.id.as_str(), "str" | "format") => first.map_or_else(Vec::new, go),
         Expr::Attribute(node) => match node.attr.as_str() {
             "join" => joined(lens, &node.value, first, scope, depth),
@@ -293,8 +291,11 @@ fn joined(lens: &Lens<'_>, glue: &Expr, parts: Option<&Expr>, scope: Option<usiz
         return if texts.len() == parts.len() { vec![texts.join(&glue)] } else { Vec::new() };
     }
     characters(parts).map_or_else(Vec::new, |codes| {
-        let texts: Vec<String> =
-            codes.iter().filter_map(|code| u32::try_from(*code).ok().and_then(char::from_u32)).map(String::from).collect();
+        let texts: Vec<String> = codes
+            .iter()
+            .filter_map(|code| u32::try_from(*code).ok().and_then(char::from_u32))
+            .map(String::from)
+            .collect();
         vec![texts.join(&glue)]
     })
 }
@@ -417,7 +418,9 @@ fn is_constructor(lens: &Lens<'_>, func: &Expr, scope: Option<usize>) -> bool {
             Referent::Local(_, bindings) => {
                 bindings.iter().all(|binding| matches!(binding.kind, BindingKind::Import(_)))
             }
-            Referent::Outer(globals) => globals.iter().all(|global| matches!(global, Global::Import(_) | Global::Class)),
+            Referent::Outer(globals) => {
+                globals.iter().all(|global| matches!(global, Global::Import(_) | Global::Class))
+            }
             Referent::Builtin => !matches!(name.id.as_str(), "object" | "input" | "open" | "next" | "iter"),
         },
         Expr::Attribute(node) => is_constructor(lens, &node.value, scope),
@@ -427,10 +430,35 @@ fn is_constructor(lens: &Lens<'_>, func: &Expr, scope: Option<usize>) -> bool {
 
 /// Methods that change what they are called on.
 pub(crate) const CHANGING: &[&str] = &[
-    "append", "extend", "insert", "remove", "pop", "popitem", "clear", "sort", "reverse", "add", "discard", "update",
-    "setdefault", "appendleft", "extendleft", "rotate", "difference_update", "intersection_update",
-    "symmetric_difference_update", "write", "writelines", "writerow", "writerows", "__setitem__", "__delitem__",
-    "move_to_end", "subtract", "rename", "put",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "popitem",
+    "clear",
+    "sort",
+    "reverse",
+    "add",
+    "discard",
+    "update",
+    "setdefault",
+    "appendleft",
+    "extendleft",
+    "rotate",
+    "difference_update",
+    "intersection_update",
+    "symmetric_difference_update",
+    "write",
+    "writelines",
+    "writerow",
+    "writerows",
+    "__setitem__",
+    "__delitem__",
+    "move_to_end",
+    "subtract",
+    "rename",
+    "put",
 ];
 
 /// Is the object behind a local name changed, or handed to somebody who may change it?

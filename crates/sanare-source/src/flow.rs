@@ -46,9 +46,7 @@ impl<'a> Flow<'a> {
 
     fn rest_covers_from(&self, lens: &Lens<'_>, exception: Option<&str>, level: usize) -> bool {
         match level.checked_sub(1).and_then(|level| self.rest.get(level)) {
-            Some(block) => {
-                covers(lens, block, exception, self, &|| self.rest_covers_from(lens, exception, level - 1))
-            }
+            Some(block) => covers(lens, block, exception, self, &|| self.rest_covers_from(lens, exception, level - 1)),
             None => self.next_round_covers(lens, exception),
         }
     }
@@ -61,9 +59,7 @@ impl<'a> Flow<'a> {
             todo.extend(&node.orelse);
         }
         todo.into_iter().any(|stmt| match stmt {
-            Stmt::If(node) => {
-                is_absence_test(&node.test, names) && covers(lens, &node.body, None, self, &|| false)
-            }
+            Stmt::If(node) => is_absence_test(&node.test, names) && covers(lens, &node.body, None, self, &|| false),
             _ => false,
         })
     }
@@ -264,10 +260,44 @@ fn is_written_text(value: &Expr) -> bool {
 
 /// Functions that take a format, an encoding, a separator or a name to read by.
 const READING: &[&str] = &[
-    "open", "decode", "encode", "strptime", "split", "rsplit", "partition", "rpartition", "reader", "DictReader", "read_csv",
-    "read_table", "read_excel", "read_json", "read_fwf", "TextIOWrapper", "read_text", "get", "getattr", "find", "findall",
-    "iter", "iterfind", "findtext", "search", "match", "fullmatch", "compile", "replace", "strip", "count", "sub", "index",
-    "column", "Sniffer", "sniff", "bytes", "str",
+    "open",
+    "decode",
+    "encode",
+    "strptime",
+    "split",
+    "rsplit",
+    "partition",
+    "rpartition",
+    "reader",
+    "DictReader",
+    "read_csv",
+    "read_table",
+    "read_excel",
+    "read_json",
+    "read_fwf",
+    "TextIOWrapper",
+    "read_text",
+    "get",
+    "getattr",
+    "find",
+    "findall",
+    "iter",
+    "iterfind",
+    "findtext",
+    "search",
+    "match",
+    "fullmatch",
+    "compile",
+    "replace",
+    "strip",
+    "count",
+    "sub",
+    "index",
+    "column",
+    "Sniffer",
+    "sniff",
+    "bytes",
+    "str",
 ];
 
 /// Is a name, once set, what something is read by: a key, an encoding, a format?
@@ -305,7 +335,17 @@ pub(crate) fn is_work(lens: &Lens<'_>, value: &Expr, exception: Option<&str>) ->
             if let (Expr::Name(name), [only]) = (&*call.func, &*call.arguments.args)
                 && matches!(
                     name.id.as_str(),
-                    "list" | "tuple" | "dict" | "set" | "sorted" | "len" | "sum" | "str" | "repr" | "iter" | "frozenset"
+                    "list"
+                        | "tuple"
+                        | "dict"
+                        | "set"
+                        | "sorted"
+                        | "len"
+                        | "sum"
+                        | "str"
+                        | "repr"
+                        | "iter"
+                        | "frozenset"
                 )
             {
                 return is_work(lens, only, exception);
@@ -318,7 +358,9 @@ pub(crate) fn is_work(lens: &Lens<'_>, value: &Expr, exception: Option<&str>) ->
             receiver || call.arguments.args.iter().any(|argument| uses_data(lens, argument, exception))
         }
         Expr::Subscript(node) => uses_data(lens, &node.value, exception),
-        Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => uses_data(lens, value, exception),
+        Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
+            uses_data(lens, value, exception)
+        }
         Expr::Dict(node) => node.iter_values().any(|value| is_work(lens, value, exception)),
         Expr::BinOp(node) => is_work(lens, &node.left, exception) || is_work(lens, &node.right, exception),
         Expr::UnaryOp(node) => is_work(lens, &node.operand, exception),
@@ -380,8 +422,7 @@ pub(crate) fn always_leaves(body: &[Stmt]) -> bool {
         Stmt::With(node) => always_leaves(&node.body),
         Stmt::Try(node) => {
             let handled = crate::code::handlers(node).all(|handler| always_leaves(&handler.body));
-            always_leaves(&node.finalbody)
-                || (handled && (always_leaves(&node.body) || always_leaves(&node.orelse)))
+            always_leaves(&node.finalbody) || (handled && (always_leaves(&node.body) || always_leaves(&node.orelse)))
         }
         Stmt::While(node) => {
             matches!(&*node.test, Expr::BooleanLiteral(value) if value.value) && !holds_break(&node.body)

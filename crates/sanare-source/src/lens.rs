@@ -94,7 +94,9 @@ impl<'a> Lens<'a> {
         let scope = Some(binding.scope);
         match &binding.kind {
             BindingKind::Import(path) => vec![normal(path)],
-            BindingKind::Value(value) | BindingKind::Parameter(_, Some(value)) => self.paths_in(value, scope, depth + 1),
+            BindingKind::Value(value) | BindingKind::Parameter(_, Some(value)) => {
+                self.paths_in(value, scope, depth + 1)
+            }
             BindingKind::With(value) => self.paths_in(value, scope, depth + 1),
             BindingKind::Part(value, part) => self.part_paths(value, Some(*part), scope, depth),
             BindingKind::Each(value) => self.part_paths(value, None, scope, depth),
@@ -175,12 +177,20 @@ impl<'a> Lens<'a> {
 
 /// A path under its plain name: `logging.os.system` and `random._os.system` are `os.system`, `io.open` is `open`.
 pub(crate) fn normal(path: &str) -> String {
+    let modules = &lists().modules;
     let mut parts: Vec<&str> = path.split('.').collect();
-    let guarded = &lists().modules.guarded;
+    let guarded = &modules.guarded;
+    let root = parts.first().copied().unwrap_or_default();
+    let is_own = modules.own.iter().any(|own| is_under(path, own));
+    let of_standard_library = modules.mixed.contains_key(root)
+        || guarded.iter().any(|module| module == root)
+        || modules.pure.iter().any(|module| module.split('.').next() == Some(root));
+    let hides = if of_standard_library { guarded } else { &modules.guarded_anywhere };
     let hidden = parts.iter().enumerate().skip(1).rev().find(|(at, part)| {
         let reached_by_module = parts.iter().take(*at).all(|part| !part.ends_with(')') && !part.ends_with(']'));
         let plain = part.trim_start_matches('_');
-        reached_by_module && guarded.iter().any(|module| module == plain)
+        let named_like_its_module = parts.get(at - 1).is_some_and(|before| before == *part);
+        reached_by_module && !named_like_its_module && !is_own && hides.iter().any(|module| module == plain)
     });
     if let Some((at, _)) = hidden {
         parts.drain(..at);
@@ -192,7 +202,7 @@ pub(crate) fn normal(path: &str) -> String {
     } else {
         joined
     };
-    for (other, name) in &lists().modules.same {
+    for (other, name) in &modules.same {
         if let Some(rest) = joined.strip_prefix(other.as_str())
             && (rest.is_empty() || rest.starts_with('.') || rest.starts_with('('))
         {

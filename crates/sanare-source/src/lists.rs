@@ -30,6 +30,8 @@ pub(crate) struct Lists {
 pub(crate) struct Modules {
     pub pure: Vec<String>,
     pub guarded: Vec<String>,
+    pub guarded_anywhere: Vec<String>,
+    pub own: Vec<String>,
     pub same: BTreeMap<String, String>,
     pub mixed: BTreeMap<String, Vec<String>>,
 }
@@ -75,6 +77,8 @@ pub(crate) struct Ability {
     pub modules: Vec<String>,
     pub members: Vec<String>,
     pub methods: Vec<String>,
+    #[serde(default)]
+    pub receivers: Vec<String>,
     #[serde(flatten)]
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
     pub tests: Examples,
@@ -119,6 +123,7 @@ pub(crate) struct SecretNames {
 
 /// Code that must be found, and code that must not; read by the tests.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the tests read them"))]
 pub(crate) struct Examples {
     pub examples: Vec<String>,
     pub counterexamples: Vec<String>,

@@ -84,6 +84,29 @@ fn owned<'a>(reach: Reach<'_>) -> Reach<'a> {
     Reach { path: reach.path, bare: reach.bare, expr: None, through: reach.through }
 }
 
+/// The functions of the file that a body runs, three calls deep, itself not included.
+pub(crate) fn called_deeply<'a>(lens: &Lens<'a>) -> Vec<&'a StmtFunctionDef> {
+    let mut found: Vec<&StmtFunctionDef> = Vec::new();
+    let mut level = called(lens);
+    for _ in 0..3 {
+        let mut next = Vec::new();
+        for function in level {
+            let known = found.iter().any(|other| std::ptr::eq(*other, function));
+            if known || function.name == lens.code.function.name {
+                continue;
+            }
+            found.push(function);
+            let code = Code::of(function);
+            next.extend(
+                called(&Lens { code: &code, module: lens.module }).into_iter().map(|inner| inner.name.to_string()),
+            );
+        }
+        level =
+            next.iter().filter_map(|name| lens.module.function(name).or_else(|| lens.module.method(name))).collect();
+    }
+    found
+}
+
 /// The functions of the file (not those inside the body) that the body names.
 pub(crate) fn called<'a>(lens: &Lens<'a>) -> Vec<&'a StmtFunctionDef> {
     let mut found = Vec::new();

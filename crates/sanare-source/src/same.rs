@@ -1,11 +1,12 @@
 //! When two functions say the same: comments, layout, docstring, names of locals and dead words do not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_python_ast::comparable::ComparableStmt;
 use ruff_python_ast::name::Name;
 use ruff_python_ast::visitor::transformer::{self, Transformer};
-use ruff_python_ast::{ExceptHandler, Expr, Parameter, Pattern, Stmt, StmtFunctionDef};
+use ruff_python_ast::visitor::{self, Visitor};
+use ruff_python_ast::{ExceptHandler, Expr, Parameter, Pattern, Stmt, StmtFunctionDef, Suite};
 
 use crate::candidate::{flatten, too_deep};
 use crate::code::{BindingKind, Code, ScopeKind};
@@ -46,7 +47,15 @@ fn plain(function: &StmtFunctionDef) -> String {
     if matches!(body.first(), Some(Stmt::Expr(node)) if node.value.is_string_literal_expr()) {
         body.remove(0);
     }
-    let body = tidy(body);
+    // Taking a log line away can leave a name that nobody reads, so tidying is repeated until nothing changes.
+    let body = loop {
+        let read = names_read(&body);
+        let (before, after) = (body.len(), tidy(body, &read));
+        if after.len() == before {
+            break after;
+        }
+        body = after;
+    };
     let mut out = String::new();
     for mut stmt in body {
         Renamer(&renamed).visit_stmt(&mut stmt);
@@ -55,12 +64,70 @@ fn plain(function: &StmtFunctionDef) -> String {
     out
 }
 
+/// The names that a body reads anywhere.
+fn names_read(body: &[Stmt]) -> BTreeSet<String> {
+    struct Read(BTreeSet<String>);
+    impl<'a> Visitor<'a> for Read {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if let Expr::Name(name) = expr
+                && !name.ctx.is_store()
+            {
+                self.0.insert(name.id.to_string());
+            }
+            visitor::walk_expr(self, expr);
+        }
+    }
+    let mut read = Read(BTreeSet::new());
+    for stmt in body {
+        if !matches!(stmt, Stmt::Expr(node) if is_idle(&node.value)) {
+            read.visit_stmt(stmt);
+        }
+    }
+    read.0
+}
+
+/// A name bound to a value that does nothing by itself, or an import, that nobody reads.
+fn is_unread(stmt: &Stmt, read: &BTreeSet<String>) -> bool {
+    let unread = |name: &str| !read.contains(name);
+    match stmt {
+        Stmt::Assign(node) => {
+            node.targets.iter().all(|target| matches!(target, Expr::Name(name) if unread(name.id.as_str())))
+                && is_still(&node.value)
+        }
+        Stmt::Import(node) => node.names.iter().all(|alias| {
+            let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+            unread(name.split('.').next().unwrap_or(name))
+        }),
+        Stmt::ImportFrom(node) => {
+            node.names.iter().all(|alias| unread(alias.asname.as_ref().unwrap_or(&alias.name).as_str()))
+        }
+        _ => false,
+    }
+}
+
+/// A value whose making cannot be noticed.
+fn is_still(value: &Expr) -> bool {
+    match value {
+        Expr::Name(_) => true,
+        Expr::Tuple(node) => node.elts.iter().all(is_still),
+        Expr::List(node) => node.elts.iter().all(is_still),
+        Expr::Set(node) => node.elts.iter().all(is_still),
+        Expr::Dict(node) => {
+            node.items.iter().all(|item| item.key.as_ref().is_none_or(is_still) && is_still(&item.value))
+        }
+        Expr::UnaryOp(node) => is_still(&node.operand),
+        Expr::Lambda(_) => true,
+        _ => value.is_literal_expr(),
+    }
+}
+
 /// Leaves out what has no effect: `pass`, bare constants, logging, annotations, `x = x`, a handler that only re-raises.
-fn tidy(body: impl IntoIterator<Item = Stmt>) -> Vec<Stmt> {
+fn tidy(body: impl IntoIterator<Item = Stmt>, read: &BTreeSet<String>) -> Vec<Stmt> {
     let mut out = Vec::new();
     for stmt in body {
         match stmt {
             Stmt::Pass(_) => {}
+            unread if is_unread(&unread, read) => {}
             Stmt::Expr(node) if is_idle(&node.value) => {}
             Stmt::Assign(node) if is_self_assignment(&node.targets, &node.value) => {}
             Stmt::AnnAssign(node) => {
@@ -74,19 +141,21 @@ fn tidy(body: impl IntoIterator<Item = Stmt>) -> Vec<Stmt> {
                 }
             }
             Stmt::Try(node) if node.finalbody.is_empty() && node.orelse.is_empty() && only_reraises(&node.handlers) => {
-                out.extend(tidy(node.body));
+                out.extend(tidy(node.body, read));
             }
-            Stmt::If(node) if is_true(&node.test) && node.elif_else_clauses.is_empty() => out.extend(tidy(node.body)),
-            other => out.push(tidy_inside(other)),
+            Stmt::If(node) if is_true(&node.test) && node.elif_else_clauses.is_empty() => {
+                out.extend(tidy(node.body, read))
+            }
+            other => out.push(tidy_inside(other, read)),
         }
     }
     out
 }
 
-fn tidy_inside(mut stmt: Stmt) -> Stmt {
-    fn swap<C: FromIterator<Stmt> + IntoIterator<Item = Stmt> + Default>(block: &mut C) {
-        *block = tidy(std::mem::take(block)).into_iter().collect();
-    }
+fn tidy_inside(mut stmt: Stmt, read: &BTreeSet<String>) -> Stmt {
+    let swap = |block: &mut Suite| {
+        *block = tidy(std::mem::take(block), read).into_iter().collect();
+    };
     match &mut stmt {
         Stmt::For(node) => {
             swap(&mut node.body);
@@ -181,7 +250,8 @@ fn renaming(function: &StmtFunctionDef) -> BTreeMap<String, Name> {
         }
         for (name, bindings) in &scope.names {
             let own = bindings.iter().all(|binding| {
-                let header = matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest) && binding.scope == 0;
+                let header =
+                    matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest) && binding.scope == 0;
                 !header && !matches!(binding.kind, BindingKind::Import(_))
             });
             if own && !outer.contains(name) {
@@ -196,11 +266,7 @@ fn renaming(function: &StmtFunctionDef) -> BTreeMap<String, Name> {
     }
     locals.sort_unstable();
     locals.dedup();
-    locals
-        .iter()
-        .enumerate()
-        .map(|(at, (_, name))| ((*name).to_owned(), Name::new(format!("local {at}"))))
-        .collect()
+    locals.iter().enumerate().map(|(at, (_, name))| ((*name).to_owned(), Name::new(format!("local {at}")))).collect()
 }
 
 struct Renamer<'r>(&'r BTreeMap<String, Name>);

@@ -62,9 +62,8 @@ pub fn splice(
     candidate: &str,
 ) -> Result<Spliced, SpliceError> {
     let file = Source::parse(old_module).map_err(SpliceError::File)?;
-    let target = file
-        .function_at(qualified_name, first_line)
-        .ok_or_else(|| SpliceError::NotFound(qualified_name.to_owned()))?;
+    let target =
+        file.function_at(qualified_name, first_line).ok_or_else(|| SpliceError::NotFound(qualified_name.to_owned()))?;
     if let Some(why) = candidate::too_deep(candidate) {
         return Err(SpliceError::Candidate(Broken { message: why.to_owned(), line: 1 }));
     }
@@ -142,11 +141,8 @@ fn body_text(
     region: &Region,
 ) -> String {
     let header = indentation(file.text(), target.start().to_usize());
-    let wanted_indent = if old.one_line {
-        format!("{header}{}", rebase::unit(file))
-    } else {
-        first_indent(file, target).to_owned()
-    };
+    let wanted_indent =
+        if old.one_line { format!("{header}{}", rebase::unit(file)) } else { first_indent(file, target).to_owned() };
     let text = new.text().get(region.start..region.end).unwrap_or_default();
     if region.one_line {
         let text = text.trim_start_matches([' ', '\t', '\u{c}']);

@@ -135,7 +135,11 @@ struct Run<'c> {
 impl Run<'_> {
     fn all(mut self, old_module: &str, qualified_name: &str, candidate: &str) -> GateReport {
         if let Some(broken) = &lists().broken {
-            self.report.checks.push(Check::failed(Gate::Syntax, "size", format!("the lists of this build are broken: {broken}")));
+            self.report.checks.push(Check::failed(
+                Gate::Syntax,
+                "size",
+                format!("the lists of this build are broken: {broken}"),
+            ));
             return self.report;
         }
         for unit in ALL {

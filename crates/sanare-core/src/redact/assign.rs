@@ -127,6 +127,9 @@ impl Reader<'_> {
         if self.class() >= Class::Authorization {
             return self.header(start, found);
         }
+        if self.too_short(start) {
+            return Behind::Nothing;
+        }
         if sign == Sign::Colon
             && let Some(behind) = annotation(text, start)
         {
@@ -152,6 +155,18 @@ impl Reader<'_> {
             return if self.literals(inner, found) { Behind::Found } else { Behind::Nothing };
         }
         self.bare(start, sign, found)
+    }
+
+    /// A word that is shorter than a secret of this class can be; most values of `key=` are.
+    fn too_short(&self, start: usize) -> bool {
+        let least = if self.class() == Class::Hint { 16 } else { 4 };
+        let rest = &self.text[start.min(self.text.len())..];
+        self.class() <= Class::Named
+            && rest.first().is_some_and(u8::is_ascii_alphanumeric)
+            && rest.iter().take(least).position(|c| !c.is_ascii_alphanumeric()).is_some_and(|n| {
+                matches!(rest[n], b' ' | b'\n' | b'\r' | b'\t')
+                    || matches!(rest[n], b',' | b';' | b'&' | b'"' | b'\'') && n > 2
+            })
     }
 
     fn is_template(&self, at: usize) -> bool {
@@ -273,8 +288,8 @@ impl Reader<'_> {
             }
             value = &text[start..start + scheme];
         }
-        if self.class() == Class::Strong && self.in_call() && value.iter().all(|c| c.is_ascii_lowercase() || *c == b'_')
-        {
+        let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
+        if self.class() == Class::Strong && identifier && (sign == Sign::Equals { tight: false } || self.in_call()) {
             return Behind::Nothing;
         }
         if self.class() == Class::Strong && matches!(sign, Sign::Colon) && !line && self.sentence_follows(start, end) {
@@ -469,12 +484,7 @@ impl Reader<'_> {
         } else {
             Place::Inside
         };
-        if value.starts_with(b"-")
-            || !is_secret(self.class(), value, place)
-            || place == Place::Quoted
-                && lexicon().name(&String::from_utf8_lossy(value)).is_some()
-                && !worth::looks_random(value, 8)
-        {
+        if value.starts_with(b"-") || !is_secret(self.class(), value, place) || is_name(value) {
             return Behind::Nothing;
         }
         push_value(text, quote.end, end, found);
@@ -708,7 +718,10 @@ impl Reader<'_> {
         {
             return Behind::Nothing;
         }
-        if !has_scheme && worth::is_prose(value) {
+        let word = value.rsplit(|c| *c == b' ').next().unwrap_or(value);
+        let random = worth::looks_random(word, 6) || worth::kinds(word) >= 3 || word.len() >= 24;
+        if worth::is_prose(value) || is_name(value) || !many && !random || !has_scheme && !worth::looks_random(value, 8)
+        {
             return Behind::Nothing;
         }
         self.push(credentials, credentials + value.len(), found)
@@ -916,6 +929,14 @@ fn form_end(text: &[u8], end: usize) -> usize {
     }
 }
 
+/// Whether a value is itself the name of a secret, as in a list of names.
+pub(super) fn is_name(value: &[u8]) -> bool {
+    let plain = value.len() < 48
+        && value.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
+        && value.split(|c| matches!(c, b'_' | b'-' | b'.')).all(|part| part.len() < 12 && worth::wordy(part));
+    plain && lexicon().name(&String::from_utf8_lossy(value)).is_some()
+}
+
 /// `name=value`.
 fn is_pair(value: &[u8]) -> bool {
     let name = value.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.')).count();
@@ -962,12 +983,13 @@ pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(
     if single
         && name.is_none_or(|name| name.class == Class::Hint)
         && from > 1
-        && matches!(text[from - 1], b' ')
-        && text[from - 2].is_ascii_alphanumeric()
+        && text[from - 1] == b' '
+        && text[from - 2].is_ascii_alphabetic()
+        && text.get(to) != Some(&b'=')
     {
         let mut begin = from - 1;
         for _ in 0..2 {
-            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphanumeric()).count();
+            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphabetic()).count();
             if word == 0 {
                 break;
             }

@@ -2,13 +2,14 @@
 
 use super::entry::{is_name_key, is_value_key};
 use super::name::{Class, Name, lexicon};
-use super::place::{Finding, merge, placeholder, placeholder_end, replace};
+use super::place::{Finding, MARK, merge, placeholder, placeholder_end, replace};
 use super::quote::{close, quote_at};
 use super::rule::border;
-use super::scan::Scanner;
+use super::scan::{Quick, Scanner};
 use super::worth::{self, Place, is_secret};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// How deep data is followed; what is deeper is replaced.
 const DEEPEST: usize = 200;
@@ -21,33 +22,66 @@ struct Known {
     direct: bool,
 }
 
-/// Redacted data.
-pub(super) fn redact(scanner: Scanner<'_>, value: &Value) -> Value {
-    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::new() };
-    let mut out = walk.value(value, None, 0);
-    walk.again(&mut out);
-    out
+/// Redacts data in place.
+pub(super) fn redact(scanner: Scanner<'_>, value: &mut Value) {
+    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::default() };
+    walk.value(value, None, 0);
+    walk.again(value);
 }
 
 /// Redacted text, or nothing if there is nothing to redact in it. What was found is added to `secrets`.
 pub(super) fn text_of(scanner: Scanner<'_>, text: &str, secrets: &mut Vec<(String, String)>) -> Option<String> {
-    let mut changed: Option<String> = None;
+    let first = merge(text, scanner.find(text));
+    if first.is_empty() {
+        return None;
+    }
+    remember(text, &first, secrets);
+    let mut current = replace(text, &first);
+    // Placeholders change what stands beside what: until nothing more is found, those places are read again.
     for _ in 0..6 {
-        let current = changed.as_deref().unwrap_or(text);
-        let findings = scanner.find(current);
+        let findings = again(scanner, &current);
         if findings.is_empty() {
-            return changed;
+            return (current != text).then_some(current);
         }
-        let findings = merge(current, findings);
-        remember(current, &findings, secrets);
-        let next = replace(current, &findings);
-        if next == current {
-            return changed;
-        }
-        changed = Some(next);
+        remember(&current, &findings, secrets);
+        current = replace(&current, &findings);
     }
     // It does not come to rest: nothing of it is believed.
     Some(placeholder("unreadable"))
+}
+
+/// What is still to be found: in a short text anywhere, in a long one round its placeholders.
+fn again<'r>(scanner: Scanner<'r>, text: &str) -> Vec<Finding<'r>> {
+    const LONG: usize = 8 * 1024;
+    if text.len() <= LONG {
+        return merge(text, scanner.find(text));
+    }
+    let mut findings = Vec::new();
+    for region in around(text.as_bytes()) {
+        let Some(part) = text.get(region.clone()) else { continue };
+        findings.extend(scanner.find(part).into_iter().map(|finding| Finding {
+            start: finding.start + region.start,
+            end: finding.end + region.start,
+            ..finding
+        }));
+    }
+    merge(text, findings)
+}
+
+/// Whole lines round the placeholders of a text.
+fn around(text: &[u8]) -> Vec<Range<usize>> {
+    const NEAR: usize = 256;
+    let mut regions: Vec<Range<usize>> = Vec::new();
+    for at in memchr::memmem::find_iter(text, MARK) {
+        let start = memchr::memrchr(b'\n', &text[..at.saturating_sub(NEAR)]).map_or(0, |n| n + 1);
+        let from = (at + NEAR).min(text.len());
+        let end = memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |n| from + n + 1);
+        match regions.last_mut() {
+            Some(last) if start <= last.end => last.end = last.end.max(end),
+            _ => regions.push(start..end),
+        }
+    }
+    regions
 }
 
 fn remember(text: &str, findings: &[Finding<'_>], secrets: &mut Vec<(String, String)>) {
@@ -64,7 +98,7 @@ fn remember(text: &str, findings: &[Finding<'_>], secrets: &mut Vec<(String, Str
 struct Walk<'r> {
     scanner: Scanner<'r>,
     secrets: Vec<(String, String)>,
-    keys: HashMap<String, Key>,
+    keys: HashMap<String, Key, Quick>,
 }
 
 /// What a key says, looked up once.
@@ -75,34 +109,37 @@ struct Key {
     names: bool,
     /// Its value is what the name beside it stands for.
     values: bool,
+    /// It may say what number its value is.
+    label: bool,
     /// Nothing in it must go.
     clean: bool,
 }
 
 impl Walk<'_> {
-    fn value(&mut self, value: &Value, known: Option<Known>, depth: usize) -> Value {
+    fn value(&mut self, value: &mut Value, known: Option<Known>, depth: usize) {
         match value {
-            Value::Null | Value::Bool(_) => value.clone(),
-            Value::Number(number) => match known {
-                Some(known) if known.direct && secret_number(known.name, &number.to_string()) => {
-                    Value::String(placeholder(known.name.rule))
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                if let Some(known) = known
+                    && known.direct
+                    && secret_number(known.name, &number.to_string())
+                {
+                    *value = Value::String(placeholder(known.name.rule));
                 }
-                _ => value.clone(),
-            },
-            Value::String(text) => Value::String(self.leaf(text, known)),
-            Value::Array(_) | Value::Object(_) if depth >= DEEPEST => Value::String(placeholder("too-deep")),
-            Value::Array(items) => Value::Array(self.list(items, known, depth)),
-            Value::Object(map) => Value::Object(self.map(map, known, depth)),
+            }
+            Value::String(text) => {
+                if let Some(redacted) = self.leaf(text, known) {
+                    *text = redacted;
+                }
+            }
+            Value::Array(_) | Value::Object(_) if depth >= DEEPEST => *value = Value::String(placeholder("too-deep")),
+            Value::Array(items) => self.list(items, known, depth),
+            Value::Object(map) => self.map(map, known, depth),
         }
     }
 
-    fn leaf(&mut self, text: &str, known: Option<Known>) -> String {
-        if let Some(known) = known
-            && let Some(redacted) = self.named(text, known)
-        {
-            return redacted;
-        }
-        text_of(self.scanner, text, &mut self.secrets).unwrap_or_else(|| text.to_owned())
+    fn leaf(&mut self, text: &str, known: Option<Known>) -> Option<String> {
+        known.and_then(|known| self.named(text, known)).or_else(|| text_of(self.scanner, text, &mut self.secrets))
     }
 
     /// A text whose name is known to be a secret's.
@@ -146,24 +183,27 @@ impl Walk<'_> {
         }
     }
 
-    fn list(&mut self, items: &[Value], known: Option<Known>, depth: usize) -> Vec<Value> {
-        let named = self.named_items(items);
+    fn list(&mut self, items: &mut [Value], known: Option<Known>, depth: usize) {
+        let texts = items.len() > 1 && items.iter().all(Value::is_string);
+        // Names and markers have keywords in them; a list without any is no more than its items.
+        let stirs = texts && items.iter().any(|item| item.as_str().is_some_and(|text| self.scanner.stirs(text)));
+        let flags = texts && items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-')));
+        let named =
+            if stirs || items.len() == 2 && items[0].is_string() { self.named_items(items) } else { Vec::new() };
         let columns = header_columns(items);
-        let mut out: Vec<Value> = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in items.iter_mut().enumerate() {
             let own = named.iter().find(|(at, _)| *at == index).map(|(_, name)| Known { name: *name, direct: true });
-            out.push(match (&columns, item) {
-                (Some(columns), Value::Array(cells)) if index > 0 => Value::Array(self.row(cells, columns, depth + 1)),
-                _ => self.value(item, own.or(known), depth + 1),
-            });
-        }
-        if items.len() > 1 && items.iter().all(Value::is_string) {
-            self.joined(&mut out, "\n");
-            if items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-'))) {
-                self.joined(&mut out, " ");
+            match (&columns, item) {
+                (Some(columns), Value::Array(cells)) if index > 0 => self.row(cells, columns, depth + 1),
+                (_, item) => self.value(item, own.or(known), depth + 1),
             }
         }
-        out
+        if stirs {
+            self.joined(items, "\n");
+        }
+        if flags {
+            self.joined(items, " ");
+        }
     }
 
     /// Items that the item before them names: `["x-api-key", value]`, `["--token", value]`.
@@ -184,9 +224,11 @@ impl Walk<'_> {
         named
     }
 
-    fn row(&mut self, cells: &[Value], columns: &[Option<Name>], depth: usize) -> Vec<Value> {
-        let known = |index: usize| columns.get(index).copied().flatten().map(|name| Known { name, direct: true });
-        cells.iter().enumerate().map(|(index, cell)| self.value(cell, known(index), depth)).collect()
+    fn row(&mut self, cells: &mut [Value], columns: &[Option<Name>], depth: usize) {
+        for (index, cell) in cells.iter_mut().enumerate() {
+            let known = columns.get(index).copied().flatten().map(|name| Known { name, direct: true });
+            self.value(cell, known, depth);
+        }
     }
 
     /// Texts of a list, read as lines of one text: keys in lines, tables, tokens in pieces, arguments of a command.
@@ -218,33 +260,60 @@ impl Walk<'_> {
         }
     }
 
-    fn map(&mut self, map: &Map<String, Value>, known: Option<Known>, depth: usize) -> Map<String, Value> {
-        let keys: Vec<Key> = map.keys().map(|key| self.key(key)).collect();
-        let beside = name_beside(map, &keys);
-        let columns = columns_beside(map);
-        let mut out = Map::with_capacity(map.len());
-        for ((key, value), info) in map.iter().zip(&keys) {
-            let child = child(*info, key, known, beside);
-            let value = match (&columns, value) {
-                (Some(columns), Value::Array(rows)) if is_rows_key(key) => Value::Array(
-                    rows.iter()
-                        .map(|row| match row {
-                            Value::Array(cells) => Value::Array(self.row(cells, columns, depth + 2)),
-                            other => self.value(other, child, depth + 2),
-                        })
-                        .collect(),
-                ),
-                _ => self.value(value, child, depth + 1),
-            };
-            let value = if self.scanner.personal { self.labelled(key, value) } else { value };
-            if info.clean {
-                out.insert(key.clone(), value);
-                continue;
-            }
-            let key = text_of(self.scanner, key, &mut self.secrets).unwrap_or_else(|| key.clone());
-            out.insert(free_key(&out, key), value);
+    fn map(&mut self, map: &mut Map<String, Value>, known: Option<Known>, depth: usize) {
+        let mut beside = None;
+        let mut columns = None;
+        let mut clean = true;
+        let (mut names, mut values, mut lists) = (false, false, false);
+        for (key, value) in map.iter() {
+            let info = self.key(key);
+            names |= info.names;
+            values |= info.values;
+            clean &= info.clean;
+            lists |= value.is_array();
         }
-        out
+        if names && values && map.len() <= 32 {
+            beside = self.name_beside(map);
+        }
+        if lists {
+            columns = columns_beside(map);
+        }
+        for (key, value) in map.iter_mut() {
+            let info = self.key(key);
+            let child = child(info, key, known, beside);
+            match (&columns, &mut *value) {
+                (Some(columns), Value::Array(rows)) if is_rows_key(key) => {
+                    for row in rows {
+                        match row {
+                            Value::Array(cells) => self.row(cells, columns, depth + 2),
+                            other => self.value(other, child, depth + 2),
+                        }
+                    }
+                }
+                _ => self.value(value, child, depth + 1),
+            }
+            if info.label {
+                self.labelled(key, value);
+            }
+        }
+        if !clean {
+            for (key, value) in std::mem::take(map) {
+                let key = text_of(self.scanner, &key, &mut self.secrets).unwrap_or(key);
+                let key = free_key(map, key);
+                map.insert(key, value);
+            }
+        }
+    }
+
+    /// The secret's name in `{"name": NAME, "value": …}`.
+    fn name_beside(&mut self, map: &Map<String, Value>) -> Option<Name> {
+        map.iter().find_map(|(key, value)| {
+            if !self.key(key).names {
+                return None;
+            }
+            let text = value.as_str().or_else(|| value.as_array()?.last()?.as_str())?;
+            lexicon().name(text.rsplit('/').next()?)
+        })
     }
 
     fn key(&mut self, key: &str) -> Key {
@@ -255,6 +324,7 @@ impl Walk<'_> {
             name: lexicon().name(key),
             names: is_name_key(key),
             values: is_value_key(key),
+            label: self.scanner.personal && super::personal::may_label(key),
             clean: text_of(self.scanner, key, &mut Vec::new()).is_none(),
         };
         if self.keys.len() < 4096 && key.len() < 200 {
@@ -264,22 +334,21 @@ impl Walk<'_> {
     }
 
     /// Personal data that only its key tells.
-    fn labelled(&self, key: &str, value: Value) -> Value {
-        let text = match &value {
-            Value::String(text) if self.scanner.personal && text.len() <= 64 => text.clone(),
-            Value::Number(number) if self.scanner.personal && number.is_u64() => number.to_string(),
-            _ => return value,
+    fn labelled(&self, key: &str, value: &mut Value) {
+        let text = match &*value {
+            Value::String(text) if text.len() <= 64 && !text.starts_with("<redacted:") => text.clone(),
+            Value::Number(number) if number.is_u64() => number.to_string(),
+            _ => return,
         };
         if key.len() > 60 || !text.bytes().any(|c| c.is_ascii_digit()) {
-            return value;
+            return;
         }
         let line = format!("{key}: {text}");
         let from = key.len() + 2;
-        let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes())
+        let whole = |hit: &super::personal::Hit| hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address";
+        let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes(), &[key.len()])
             .into_iter()
-            .filter(|hit| {
-                hit.0 >= from && (value.is_string() || hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address")
-            })
+            .filter(|hit| hit.0 >= from && (value.is_string() || whole(hit)))
             .map(|(start, end, rule)| Finding {
                 start: start - from,
                 end: end - from,
@@ -288,10 +357,8 @@ impl Walk<'_> {
                 repeats: false,
             })
             .collect();
-        if findings.is_empty() || text.starts_with("<redacted:") {
-            value
-        } else {
-            Value::String(replace(&text, &merge(&text, findings)))
+        if !findings.is_empty() {
+            *value = Value::String(replace(&text, &merge(&text, findings)));
         }
     }
 
@@ -385,17 +452,6 @@ fn secret_number(name: Name, digits: &str) -> bool {
     (name.class == Class::Strong || name.rule == "code" && name.class == Class::Named)
         && digits.len() >= 4
         && digits.bytes().all(|c| c.is_ascii_digit())
-}
-
-/// The secret's name in `{"name": NAME, "value": …}`.
-fn name_beside(map: &Map<String, Value>, keys: &[Key]) -> Option<Name> {
-    if map.len() > 32 || !keys.iter().any(|key| key.values) {
-        return None;
-    }
-    map.values().zip(keys).filter(|(_, key)| key.names).find_map(|(value, _)| {
-        let text = value.as_str().or_else(|| value.as_array()?.last()?.as_str())?;
-        lexicon().name(text.rsplit('/').next()?)
-    })
 }
 
 /// The secret columns in `{"columns": [...], "data": [[...]]}`.

@@ -8,15 +8,15 @@ use super::personal;
 use super::place::{Finding, placeholder_end};
 use super::quote::whole_name;
 use super::rule::{Rules, Trigger, border};
+use super::search::Hit;
 use super::sql;
 use super::table;
 use super::url;
 use super::view;
 use super::worth;
-use aho_corasick::Anchored;
-use aho_corasick::automaton::Automaton;
 use regex::bytes::Regex;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
 /// How deep escapes and encodings are followed.
 const DEEPEST: u8 = 4;
@@ -31,6 +31,11 @@ pub(super) struct Scanner<'r> {
 }
 
 impl<'r> Scanner<'r> {
+    /// Whether a text has any keyword in it.
+    pub fn stirs(self, text: &str) -> bool {
+        self.rules.search.as_ref().is_none_or(|search| !search.hits(text.as_bytes()).is_empty())
+    }
+
     /// Everything that must go from a text, in no order and with overlap.
     pub fn find(self, text: &str) -> Vec<Finding<'r>> {
         let mut found = Vec::new();
@@ -42,9 +47,17 @@ impl<'r> Scanner<'r> {
     }
 
     fn level(self, text: &[u8], depth: u8, found: &mut Vec<Finding<'r>>) {
+        let Some(search) = &self.rules.search else {
+            // Without its keywords the redactor cannot read: everything goes.
+            found.push(Finding { start: 0, end: text.len(), rule: "unreadable", shaped: true, repeats: false });
+            return;
+        };
+        let hits = search.hits(text);
         let before = found.len();
         let mut pass = Pass::new(self, text, depth, found);
-        pass.keywords();
+        for hit in &hits {
+            pass.hit(hit);
+        }
         pass.tables();
         pass.runs();
         if self.personal {
@@ -79,6 +92,32 @@ fn spare(marks: &[(usize, usize)], found: &mut Vec<Finding<'_>>, from: usize) {
     found.extend(rest.into_iter().filter(|finding| finding.start < finding.end));
 }
 
+/// A quick hash for names within one text.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Quick(u64);
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+}
+
+impl BuildHasher for Quick {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
+
 struct Pass<'r, 't, 'f> {
     scanner: Scanner<'r>,
     text: &'t [u8],
@@ -90,16 +129,17 @@ struct Pass<'r, 't, 'f> {
     marked: usize,
     marks: Vec<(usize, usize)>,
     /// For each rule the end of its last finding.
-    rules_done: HashMap<usize, usize>,
+    rules_done: Vec<(usize, usize)>,
     /// Bytes that rules may still look at; text made to be slow runs out of it.
     fuel: usize,
     pem_done: usize,
     sql: bool,
+    labels: Vec<usize>,
     urls_done: usize,
     values_done: usize,
     odd: Vec<usize>,
     headers: Vec<assign::Spot>,
-    names: HashMap<Box<[u8]>, Option<Name>>,
+    names: HashMap<Box<[u8]>, Option<Name>, Quick>,
     memo: assign::Memo,
 }
 
@@ -115,15 +155,16 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             names_done: 0,
             marked: 0,
             marks: Vec::new(),
-            rules_done: HashMap::new(),
+            rules_done: Vec::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
             sql: false,
+            labels: Vec::new(),
             urls_done: 0,
             values_done: 0,
             odd: Vec::new(),
             headers: Vec::new(),
-            names: HashMap::new(),
+            names: HashMap::default(),
             memo,
         }
     }
@@ -132,28 +173,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         self.found.push(Finding { start, end, rule, shaped, repeats });
     }
 
-    fn keywords(&mut self) {
+    fn hit(&mut self, hit: &Hit) {
+        let (start, end) = (hit.start, hit.end);
         let rules = self.scanner.rules;
-        let Some(search) = &rules.search else {
-            // Without its keywords the redactor cannot read: everything goes.
-            self.add(0, self.text.len(), "unreadable", true, false);
-            return;
-        };
-        let Ok(mut state) = search.start_state(Anchored::No) else { return };
-        for (at, byte) in self.text.iter().enumerate() {
-            state = search.next_state(Anchored::No, state, *byte);
-            if search.is_special(state) && search.is_match(state) {
-                for index in 0..search.match_len(state) {
-                    let keyword = search.match_pattern(state, index);
-                    self.hit(keyword.as_usize(), at + 1 - search.pattern_len(keyword), at + 1);
-                }
-            }
-        }
-    }
-
-    fn hit(&mut self, keyword: usize, start: usize, end: usize) {
-        let rules = self.scanner.rules;
-        for trigger in &rules.triggers[keyword] {
+        for trigger in &rules.triggers[hit.keyword] {
             match trigger {
                 Trigger::Placeholder => {
                     if let Some(end) = placeholder_end(self.text, start) {
@@ -162,7 +185,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     }
                 }
                 _ if start < self.marked => {}
-                Trigger::Name => self.name(start, end),
+                Trigger::Name { any } => {
+                    if *any || !self.plain_word(end) {
+                        self.name(start, end);
+                    }
+                }
                 Trigger::Rule(index) => self.rule(*index, start, end),
                 Trigger::Url => {
                     if end < self.urls_done {
@@ -176,6 +203,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                 }
                 Trigger::Pem => self.pem(start),
                 Trigger::Sql => self.sql = true,
+                Trigger::Label => self.labels.push(end),
                 Trigger::Odd => self.odd.push(start),
                 Trigger::At => {
                     if let Some((start, end)) = personal::email(self.text, start) {
@@ -186,9 +214,18 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
     }
 
+    fn rule_done(&mut self, index: usize, end: usize) {
+        match self.rules_done.iter_mut().find(|(rule, _)| *rule == index) {
+            Some(done) => done.1 = end,
+            None => self.rules_done.push((index, end)),
+        }
+    }
+
     fn rule(&mut self, index: usize, start: usize, end: usize) {
         let rule = &self.scanner.rules.list[index];
-        if self.rules_done.get(&index).is_some_and(|done| start < *done) || !rule.called(self.text, start, end) {
+        if self.rules_done.iter().any(|(rule, done)| *rule == index && start < *done)
+            || !rule.called(self.text, start, end)
+        {
             return;
         }
         let cost = 16 + rule.text.window.min(self.text.len() - start);
@@ -196,12 +233,12 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             // Made to be slow: the word goes unread.
             let stop = start + self.text[start..].iter().take(4096).take_while(|c| !c.is_ascii_whitespace()).count();
             self.add(start, stop, "unreadable", false, false);
-            self.rules_done.insert(index, stop);
+            self.rule_done(index, stop);
             return;
         }
         match rule.find(self.text, start, end) {
             Some((from, to)) => {
-                self.rules_done.insert(index, to.max(end));
+                self.rule_done(index, to.max(end));
                 self.add(from, to, &rule.text.id, true, true);
                 self.fuel -= (to - from.min(start)).min(self.fuel);
             }
@@ -261,6 +298,20 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
     }
 
+    /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
+    fn plain_word(&self, end: usize) -> bool {
+        let mut rest = self.text[end..].iter().copied();
+        if !rest.next().is_some_and(|c| c == b'=') {
+            return false;
+        }
+        let mut letters = 0;
+        let next = rest.find(|c| {
+            letters += 1;
+            !c.is_ascii_lowercase() || letters > 15
+        });
+        letters > 1 && matches!(next, Some(b' ' | b'\n'))
+    }
+
     fn name(&mut self, start: usize, end: usize) {
         let start = start + usize::from(self.text[start] == b' ');
         let end = end - usize::from(self.text[end - 1] == b' ');
@@ -286,7 +337,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
         let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
-            if spot.name.class <= Class::Strong {
+            let next = self.text.get(spot.end).copied().unwrap_or(b'\n');
+            let alone = matches!(next, b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b')' | 0xe2);
+            let parameter =
+                next == b'=' && matches!(self.text.get(spot.end + 1), Some(b'?' | b'%' | b':' | b'$' | b'@'));
+            if spot.name.class <= Class::Strong && (alone || parameter) {
                 self.headers.push(spot);
             }
             return;
@@ -350,7 +405,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     }
 
     fn personal(&mut self) {
-        for (start, end, rule) in personal::find(self.text) {
+        for (start, end, rule) in personal::find(self.text, &self.labels) {
             self.add(start, end, rule, false, false);
         }
     }

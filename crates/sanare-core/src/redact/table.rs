@@ -79,6 +79,7 @@ fn trimmed(text: &[u8], (start, end): (usize, usize)) -> (usize, usize) {
 
 fn is_header_field(field: &[u8]) -> bool {
     field.len() <= 48
+        && field.iter().filter(|c| **c == b' ').count() <= 2
         && !field.is_empty()
         && field
             .iter()
@@ -121,7 +122,7 @@ fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) ->
             continue;
         }
         let row = fields(text, from, to, mark);
-        if row.len() != header.len() && (row.len() < header.len() || mark != b',') {
+        if row.len() != header.len() {
             break;
         }
         at = to;

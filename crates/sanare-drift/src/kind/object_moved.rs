@@ -217,3 +217,46 @@ fn refused(key: &str, found: &[Found], reason: Reason, why: &str) -> Answer {
         hint: "name the place in a contract or in sanare.lock".into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    const TWEETS: &str = "def load(data):\n    return {t[\"id\"]: t[\"retweet_count\"] + t[\"like_count\"] for t in data}\n";
+    const OLD: &str = r#"[{"id": "1", "retweet_count": 3, "like_count": 4}]"#;
+
+    fn tweets(new: &'static str) -> Case<'static> {
+        Case { source: TWEETS, old: OLD, new, error: "KeyError: 'retweet_count'", at: "retweet", file: false }
+    }
+
+    #[test]
+    fn fields_that_moved_together() {
+        let case = tweets(r#"[{"id": "2", "metrics": {"retweet_count": 30, "like_count": 40, "reply_count": 1}}]"#);
+        let parts = ["field(t, \"retweet_count\") + field(t, \"like_count\")", "inner = record[\"metrics\"]", "return inner[name]"];
+        check(&case, &parts);
+        check(&Case { old: "", ..case }, &parts);
+        let listed = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30, "like_count": 40}]}]"#);
+        check(&listed, &["if len(members) != 1:", "inner = members[0]"]);
+        let renamed = tweets(r#"[{"id": "2", "metrics": {"retweetCount": 30, "likeCount": 40}}]"#);
+        check(&renamed, &["field(t, \"retweet_count\", \"retweetCount\")", "return inner[alias]"]);
+    }
+
+    #[test]
+    fn general_names_qualifiers_and_two_places_are_refused() {
+        let name = Case {
+            source: "def load(data):\n    return [r[\"name\"] for r in data]\n",
+            old: r#"[{"name": "a", "stars": 1}]"#,
+            new: r#"[{"stars": 2, "owner": {"name": "bob"}}]"#,
+            error: "KeyError: 'name'",
+            at: "name",
+            file: false,
+        };
+        check(&name, &["missing_field: "]);
+        check(&Case { new: r#"[{"stars": 2, "repository": {"name": "bob"}}]"#, ..name }, &["no_identity: "]);
+        let two = tweets(r#"[{"id": "2", "a": {"retweet_count": 1, "like_count": 2}, "b": {"retweet_count": 3, "like_count": 4}}]"#);
+        check(&two, &["retweet_count"]);
+        check(&two, &["missing_field: "]);
+        let many = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30}, {"retweet_count": 40}]}]"#);
+        check(&many, &["missing_field: "]);
+    }
+}

@@ -104,6 +104,28 @@ fn describe(lexicon: &Lexicon, name: &str) -> String {
 }
 
 #[test]
+fn the_short_ways_are_right() {
+    for (name, text) in super::STANDARD {
+        let mut short = super::lines::read(text).unwrap();
+        let file: super::file::File = toml::from_str(text).unwrap();
+        let mut long = file.records();
+        short.sort_by_key(|(kind, id, _)| (format!("{kind:?}"), *id));
+        long.sort_by_key(|(kind, id, _)| (format!("{kind:?}"), *id));
+        assert!(short == long, "{name}");
+        for term in short.iter().flat_map(|(.., record)| record.terms).flat_map(|list| list.split(", ")) {
+            let term = term.trim_start_matches('~');
+            if let Some((plain, wide, words)) = super::file::simple_keys(term) {
+                let canonical = canonical(term);
+                let mut keys = canonical.keys();
+                keys.dedup();
+                let short = if plain == wide { vec![plain] } else { vec![plain, wide] };
+                assert_eq!((keys, canonical.tokens.len()), (short, words), "{term}");
+            }
+        }
+    }
+}
+
+#[test]
 fn entries_that_must_be_there() {
     let lexicon = Lexicon::standard();
     // The qualifiers that the decision rule names.
@@ -188,5 +210,5 @@ fn the_owner_adds_and_is_told_what_is_wrong() {
     };
     check("[concept.x]\nxx = \"y\"", "unknown field `xx`");
     check("[concept.x]\nparts = [\"nothing\"]", "`nothing`, which is no entry");
-    check("[thing.x]", "lexicon file owner");
+    check("[thing.x]", "lexicon file of the owner");
 }

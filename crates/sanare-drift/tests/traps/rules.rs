@@ -268,12 +268,12 @@ fn the_real_files() {
     check(
         "Datum*:d, Empfänger*:t, Kontonummer:i, Verwendungszweck:t, Betrag (EUR)*:n",
         "Booking Date:d, Value Date:d, Partner Name:t, Payment Reference:t, Amount (EUR):n, Original Amount:n",
-        "refused: vetoed",
+        "refused: no_identity",
     );
     check(
         "pickup_longitude*:n, pickup_latitude*:n, total_amount:n",
         "PULocationID:c, DOLocationID:c, total_amount:n",
-        "refused: vetoed",
+        "refused: no_identity",
     );
     check(
         "Buchungstag*:d, Wertstellung:d, Verwendungszweck*:t, Betrag (EUR)*:n",

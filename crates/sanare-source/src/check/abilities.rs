@@ -6,11 +6,11 @@ use ruff_python_ast::{Expr, Stmt};
 
 use super::Look;
 use super::forbidden::uses_attribute;
-use super::paths::{files, is_in_memory};
+use super::paths::{files, is_in_memory, opens_to_write};
 use crate::code::Code;
 use crate::lens::{Lens, is_under};
 use crate::lists::{Ability, bare, covers, lists};
-use crate::reach::reached_deeply;
+use crate::reach::{called_deeply, reached_deeply};
 use crate::vet::Case;
 
 /// **no_new_abilities**: nothing of `data/abilities.toml` that the old body, and the functions of the file that it calls,
@@ -64,20 +64,40 @@ fn is_quietened(lens: &Lens<'_>, path: &str, expr: Option<&Expr>) -> bool {
     })
 }
 
-/// Methods whose names say enough, on objects of unknown kind.
+/// Methods whose names say enough, on objects of unknown kind; in the functions of the file that are newly called too.
 fn by_method(case: &Case<'_>) -> Vec<String> {
-    let lens = &case.new;
-    let mut findings = Vec::new();
-    for node in &lens.code.exprs {
-        let Expr::Call(call) = node.expr else { continue };
-        let (receiver, name) = match &*call.func {
-            Expr::Attribute(method) => (Some(&*method.value), method.attr.as_str()),
-            _ => continue,
-        };
-        if uses_attribute(case.old.code, name) || receiver.is_some_and(|receiver| is_harmless(lens, receiver, name)) {
+    let mut findings = methods_of(case, &case.new);
+    let old = called_deeply(&case.old);
+    for function in called_deeply(&case.new) {
+        if old.iter().any(|other| std::ptr::eq(*other, function)) {
             continue;
         }
-        let found = lists().abilities.ability.iter().find(|ability| ability.methods.iter().any(|method| method == name));
+        let code = Code::of(function);
+        let lens = Lens { code: &code, module: case.new.module };
+        let mut inner = methods_of(case, &lens);
+        inner.extend(opens_to_write(&lens));
+        findings.extend(inner.into_iter().map(|finding| format!("{finding} through `{}`", function.name)));
+    }
+    findings
+}
+
+fn methods_of(case: &Case<'_>, lens: &Lens<'_>) -> Vec<String> {
+    let mut findings = Vec::new();
+    let old_text = case.old_source.slice(case.old.code.function);
+    for node in &lens.code.exprs {
+        let Expr::Call(call) = node.expr else { continue };
+        let Expr::Attribute(method) = &*call.func else { continue };
+        let name = method.attr.as_str();
+        if uses_attribute(case.old.code, name) && !is_talker(&method.value, old_text)
+            || is_harmless(lens, &method.value, name)
+        {
+            continue;
+        }
+        let found = lists().abilities.ability.iter().find(|ability| {
+            ability.methods.iter().any(|method| method == name)
+                || (owner(&method.value).is_some_and(|owner| ability.receivers.iter().any(|one| one == owner))
+                    && is_talker(&method.value, old_text))
+        });
         if let Some(ability) = found
             && !is_allowed(case, ability)
         {
@@ -85,6 +105,23 @@ fn by_method(case: &Case<'_>) -> Vec<String> {
         }
     }
     findings
+}
+
+/// What a receiver is called.
+fn owner(receiver: &Expr) -> Option<&str> {
+    match receiver {
+        Expr::Name(owner) => Some(owner.id.as_str().trim_start_matches('_')),
+        Expr::Attribute(owner) => Some(owner.attr.as_str().trim_start_matches('_')),
+        _ => None,
+    }
+}
+
+/// Does a receiver have the name of something that talks, and did the old body not know it?
+fn is_talker(receiver: &Expr, old_text: &str) -> bool {
+    owner(receiver).is_some_and(|owner| {
+        let talks = lists().abilities.ability.iter().any(|ability| ability.receivers.iter().any(|one| one == owner));
+        talks && !old_text.contains(owner)
+    })
 }
 
 /// A receiver that cannot reach out: text in memory, a pure module, the text methods of a column.
@@ -117,7 +154,9 @@ fn safeguards(case: &Case<'_>) -> Vec<String> {
                 };
                 let weak = match arg.as_str() {
                     "verify" | "check_hostname" | "verify_ssl" | "ssl" => !value,
-                    "shell" | "allow_pickle" | "trust_remote_code" | "weights_only" => value != (arg.as_str() == "weights_only"),
+                    "shell" | "allow_pickle" | "trust_remote_code" | "weights_only" => {
+                        value != (arg.as_str() == "weights_only")
+                    }
                     _ => false,
                 };
                 if weak {

@@ -20,7 +20,8 @@ const MAX_SIZE: i64 = 10_000_000;
 /// call of itself with what it was given, no huge literal size.
 pub(super) fn bounded(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
-    let changed = changed_lines(case.old_source.slice(case.old.code.function), case.new_source.slice(case.new.code.function));
+    let changed =
+        changed_lines(case.old_source.slice(case.old.code.function), case.new_source.slice(case.new.code.function));
     if changed > case.context.max_changed_lines {
         findings.push(format!("{changed} lines change, more than {}", case.context.max_changed_lines));
     }
@@ -117,7 +118,9 @@ fn never_equal(call: &ExprCall) -> bool {
 fn is_true(test: &Expr) -> bool {
     match test {
         Expr::BooleanLiteral(node) => node.value,
-        Expr::UnaryOp(node) => node.op == ruff_python_ast::UnaryOp::Not && crate::constant::is_empty_value(&node.operand),
+        Expr::UnaryOp(node) => {
+            node.op == ruff_python_ast::UnaryOp::Not && crate::constant::is_empty_value(&node.operand)
+        }
         Expr::StringLiteral(node) => !node.value.is_empty(),
         _ => integer(test).is_some_and(|number| number != 0),
     }
@@ -132,7 +135,9 @@ fn has_exit(body: &[Stmt], own_loop: bool) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::Return(_) | Stmt::Raise(_) => true,
         Stmt::Break(_) => own_loop,
-        Stmt::Expr(node) => matches!(&*node.value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_)) || calls_next(&node.value),
+        Stmt::Expr(node) => {
+            matches!(&*node.value, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_)) || calls_next(&node.value)
+        }
         Stmt::Assign(node) => calls_next(&node.value),
         Stmt::FunctionDef(_) | Stmt::ClassDef(_) => false,
         Stmt::For(_) | Stmt::While(_) => blocks(stmt).into_iter().any(|block| has_exit(block, false)),
@@ -152,7 +157,10 @@ fn moves_on(test: &Expr) -> bool {
         Expr::Named(_) => true,
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) => {
-                let moves = matches!(method.attr.as_str(), "read" | "readline" | "pop" | "popleft" | "popitem" | "send" | "get" | "advance");
+                let moves = matches!(
+                    method.attr.as_str(),
+                    "read" | "readline" | "pop" | "popleft" | "popitem" | "send" | "get" | "advance"
+                );
                 (moves && method.value.is_name_expr()) || moves_on(&method.value)
             }
             Expr::Name(name) => name.id.as_str() == "next" || call.arguments.args.iter().any(moves_on),
@@ -198,7 +206,10 @@ fn changing_call(expr: &Expr, names: &BTreeSet<&str>) -> bool {
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) => {
                 let changes = CHANGING.contains(&method.attr.as_str())
-                    || matches!(method.attr.as_str(), "read" | "readline" | "seek" | "popleft" | "get" | "send" | "next" | "advance");
+                    || matches!(
+                        method.attr.as_str(),
+                        "read" | "readline" | "seek" | "popleft" | "get" | "send" | "next" | "advance"
+                    );
                 changes && names_in(&method.value).iter().any(|name| names.contains(name))
                     || call.arguments.args.iter().any(|argument| changing_call(argument, names))
             }
@@ -244,9 +255,10 @@ fn is_own_scope(lens: &Lens<'_>, scope: usize) -> bool {
 
 /// Has a parameter not been bound anew before this statement?
 fn is_as_given(lens: &Lens<'_>, name: &str, before: usize) -> bool {
-    lens.code.scopes[0].names.get(name).is_some_and(|bindings| {
-        bindings.iter().all(|binding| binding.stmt.is_none_or(|stmt| stmt >= before))
-    })
+    lens.code.scopes[0]
+        .names
+        .get(name)
+        .is_some_and(|bindings| bindings.iter().all(|binding| binding.stmt.is_none_or(|stmt| stmt >= before)))
 }
 
 /// `bytearray(64 * 1024 * 1024)`, `"x" * 10**9`, `range(10**12)`, `10 ** 10 ** 10`.
@@ -265,12 +277,24 @@ fn huge(case: &Case<'_>) -> Vec<String> {
             }
             Expr::BinOp(product) if product.op == Operator::Mult => {
                 let is_sequence = |expr: &Expr| {
-                    matches!(expr, Expr::StringLiteral(_) | Expr::BytesLiteral(_) | Expr::List(_) | Expr::Tuple(_) | Expr::ListComp(_))
+                    matches!(
+                        expr,
+                        Expr::StringLiteral(_)
+                            | Expr::BytesLiteral(_)
+                            | Expr::List(_)
+                            | Expr::Tuple(_)
+                            | Expr::ListComp(_)
+                    )
                 };
-                (is_sequence(&product.left) && large(&product.right)) || (is_sequence(&product.right) && large(&product.left))
+                (is_sequence(&product.left) && large(&product.right))
+                    || (is_sequence(&product.right) && large(&product.left))
             }
-            Expr::BinOp(power) if power.op == Operator::Pow => integer(&power.right).is_some_and(|number| number > 10_000),
-            Expr::BinOp(shift) if shift.op == Operator::LShift => integer(&shift.right).is_some_and(|number| number > 100_000),
+            Expr::BinOp(power) if power.op == Operator::Pow => {
+                integer(&power.right).is_some_and(|number| number > 10_000)
+            }
+            Expr::BinOp(shift) if shift.op == Operator::LShift => {
+                integer(&shift.right).is_some_and(|number| number > 100_000)
+            }
             _ => false,
         };
         if found {

@@ -25,7 +25,9 @@ fn free(case: &FenceCase<'_>, function: &StmtFunctionDef) -> BTreeSet<String> {
     for node in &code.exprs {
         let Expr::Name(name) = node.expr else { continue };
         let name = name.id.as_str();
-        if matches!(name, "super" | "__class__") && case.module.class.is_some() && code.lookup(name, node.scope).is_none()
+        if matches!(name, "super" | "__class__")
+            && case.module.class.is_some()
+            && code.lookup(name, node.scope).is_none()
         {
             found.insert("__class__".to_owned());
         }
@@ -41,8 +43,7 @@ fn free(case: &FenceCase<'_>, function: &StmtFunctionDef) -> BTreeSet<String> {
 pub(super) fn no_new_globals(case: &FenceCase<'_>) -> Look {
     let Some(new) = case.new else { return Look::Passed };
     let (old, new) = (declared(case.old), declared(new));
-    let findings: Vec<String> =
-        new.difference(&old).map(|(word, name)| format!("`{word} {name}` is new")).collect();
+    let findings: Vec<String> = new.difference(&old).map(|(word, name)| format!("`{word} {name}` is new")).collect();
     findings.into()
 }
 

@@ -24,7 +24,7 @@ pub(super) fn no_constant_result(case: &Case<'_>) -> Look {
         }
         if is_constant(&case.new, result) {
             findings.push(format!("the result `{}` does not come from the input", case.text(result)));
-        } else if let Some(part) = choices(result).into_iter().find(|part| is_constant(&case.new, part)) {
+        } else if let Some(part) = made_up_choice(case, result) {
             findings.push(format!("the result may be `{}`, which does not come from the input", case.text(part)));
         }
     }
@@ -64,14 +64,29 @@ pub(crate) fn choices(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
+/// The choice of a value that does not come from the input. `None` for a value that is `None` is no made-up value.
+fn made_up_choice<'e>(case: &Case<'_>, value: &'e Expr) -> Option<&'e Expr> {
+    let asks_for_none = |test: &Expr| match test {
+        Expr::Compare(node) => node.comparators.iter().any(Expr::is_none_literal_expr),
+        _ => false,
+    };
+    let null_stays_null = matches!(value, Expr::If(node) if asks_for_none(&node.test));
+    choices(value)
+        .into_iter()
+        .find(|part| is_constant(&case.new, part) && !(null_stays_null && part.is_none_literal_expr()))
+}
+
 fn empty_returns(case: &Case<'_>) -> Vec<String> {
     let bare = |code: &Code<'_>| {
         code.own_stmts().filter(|(_, node)| matches!(node.stmt, Stmt::Return(ret) if ret.value.is_none())).count()
     };
     let has_result = results(&case.old).iter().any(|(_, expr)| !expr.is_none_literal_expr());
-    let is_generator = case.old.code.exprs.iter().any(|node| {
-        node.scope == 0 && matches!(node.expr, Expr::Yield(_) | Expr::YieldFrom(_))
-    });
+    let is_generator = case
+        .old
+        .code
+        .exprs
+        .iter()
+        .any(|node| node.scope == 0 && matches!(node.expr, Expr::Yield(_) | Expr::YieldFrom(_)));
     let mut findings = Vec::new();
     if !has_result {
         return findings;
@@ -96,8 +111,7 @@ fn constant_fields(case: &Case<'_>) -> Vec<String> {
     let mut findings = Vec::new();
     for (field, value) in fields(&case.new) {
         let held_data = wanted.get(&field).copied().unwrap_or(false);
-        let made_up = choices(value).into_iter().find(|part| is_constant(&case.new, part));
-        if held_data && let Some(made_up) = made_up {
+        if held_data && let Some(made_up) = made_up_choice(case, value) {
             findings.push(format!("the field {field} would be `{}`, whatever the input says", case.text(made_up)));
         }
     }
@@ -189,7 +203,9 @@ pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     let old: Vec<&Expr> = results(&case.old).into_iter().map(|(_, expr)| expr).collect();
     for (at, value) in results(lens) {
-        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_)) || is_last(&lens.code.function.body, lens.code.stmts[at].stmt) {
+        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_))
+            || is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
+        {
             continue;
         }
         let was_early = old.iter().any(|expr| ComparableExpr::from(*expr) == ComparableExpr::from(value))
@@ -276,9 +292,10 @@ fn is_filled_here(lens: &Lens<'_>, at: usize, value: &Expr) -> bool {
             .iter()
             .filter_map(|item| item.optional_vars.as_deref())
             .any(|target| crate::flow::mentions(target, name.id.as_str())),
-        Stmt::Match(_) => lens.code.lookup(name.id.as_str(), 0).is_some_and(|(_, bindings)| {
-            bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern))
-        }),
+        Stmt::Match(_) => lens
+            .code
+            .lookup(name.id.as_str(), 0)
+            .is_some_and(|(_, bindings)| bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Pattern))),
         _ => false,
     });
     if loop_target {

@@ -38,9 +38,10 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
                 }
             }
             Expr::ListComp(comp) => {
-                let filters = comp.generators.iter().any(|generator| {
-                    !generator.ifs.is_empty() && is_gathered(&generator.iter, &gathered)
-                });
+                let filters = comp
+                    .generators
+                    .iter()
+                    .any(|generator| !generator.ifs.is_empty() && is_gathered(&generator.iter, &gathered));
                 if filters && flows() {
                     findings.push("a new filter leaves out parts of the result".to_owned());
                 }
@@ -71,7 +72,9 @@ fn gathered<'a>(lens: &Lens<'a>) -> BTreeSet<&'a str> {
                 && bindings.iter().any(|b| matches!(b.kind, BindingKind::Value(value) if is_empty_value(value)));
             starts_empty
                 || bindings.iter().any(|binding| match binding.kind {
-                    BindingKind::Value(value) => matches!(value, Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_)),
+                    BindingKind::Value(value) => {
+                        matches!(value, Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_))
+                    }
                     _ => false,
                 })
         })
@@ -83,7 +86,8 @@ fn is_gathered(expr: &Expr, gathered: &BTreeSet<&str>) -> bool {
         Expr::Name(name) => gathered.contains(name.id.as_str()),
         Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
             (Expr::Name(name), [first, ..]) => {
-                matches!(name.id.as_str(), "list" | "sorted" | "tuple" | "reversed" | "set") && is_gathered(first, gathered)
+                matches!(name.id.as_str(), "list" | "sorted" | "tuple" | "reversed" | "set")
+                    && is_gathered(first, gathered)
             }
             _ => false,
         },
@@ -127,8 +131,10 @@ fn is_header_cut(lens: &Lens<'_>, slice: &ExprSlice, value: &Expr) -> bool {
 fn is_walked(lens: &Lens<'_>, at: usize) -> bool {
     let node = &lens.code.exprs[at];
     let top = lens.code.around(at).last().map_or(node.expr, |outer| outer.expr);
-    let inside = |iter: &Expr| ruff_text_size::Ranged::range(iter).contains_range(ruff_text_size::Ranged::range(node.expr));
-    let by_loop = matches!(lens.code.stmts[node.stmt].stmt, Stmt::For(each) if std::ptr::eq(&raw const *each.iter, top));
+    let inside =
+        |iter: &Expr| ruff_text_size::Ranged::range(iter).contains_range(ruff_text_size::Ranged::range(node.expr));
+    let by_loop =
+        matches!(lens.code.stmts[node.stmt].stmt, Stmt::For(each) if std::ptr::eq(&raw const *each.iter, top));
     by_loop
         || lens.code.around(at).any(|outer| {
             let generators = match outer.expr {
@@ -146,9 +152,10 @@ fn is_walked(lens: &Lens<'_>, at: usize) -> bool {
 fn flows_into_result(lens: &Lens<'_>, at: usize, gathered: &BTreeSet<&str>) -> bool {
     match lens.code.stmts[lens.code.exprs[at].stmt].stmt {
         Stmt::Return(_) => true,
-        Stmt::Assign(node) => node.targets.iter().any(|target| {
-            names_in(target).iter().any(|name| gathered.contains(name) || is_returned(lens, name))
-        }),
+        Stmt::Assign(node) => node
+            .targets
+            .iter()
+            .any(|target| names_in(target).iter().any(|name| gathered.contains(name) || is_returned(lens, name))),
         _ => false,
     }
 }
@@ -211,7 +218,9 @@ fn counted_stops(case: &Case<'_>, gathered: &BTreeSet<&str>) -> Vec<String> {
     let mut findings = Vec::new();
     for (at, node) in lens.code.stmts.iter().enumerate() {
         let Stmt::If(branch) = node.stmt else { continue };
-        let stops = |body: &[Stmt]| body.iter().any(|stmt| matches!(stmt, Stmt::Break(_) | Stmt::Return(_) | Stmt::Continue(_)));
+        let stops = |body: &[Stmt]| {
+            body.iter().any(|stmt| matches!(stmt, Stmt::Break(_) | Stmt::Return(_) | Stmt::Continue(_)))
+        };
         if case.is_old(&branch.test) || !stops(&branch.body) {
             continue;
         }
@@ -252,10 +261,8 @@ fn counts(test: &Expr, target: &Expr, gathered: &BTreeSet<&str>) -> bool {
     match test {
         Expr::BoolOp(node) => node.values.iter().any(|value| counts(value, target, gathered)),
         Expr::Compare(node) => {
-            let ordered = node
-                .ops
-                .iter()
-                .all(|op| matches!(op, CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::Lt | CmpOp::LtE));
+            let ordered =
+                node.ops.iter().all(|op| matches!(op, CmpOp::Gt | CmpOp::GtE | CmpOp::Eq | CmpOp::Lt | CmpOp::LtE));
             let number = node.comparators.iter().any(|other| integer(other).is_some_and(|n| n > 1));
             let is_count = match &*node.left {
                 Expr::Call(call) => match (&*call.func, &*call.arguments.args) {

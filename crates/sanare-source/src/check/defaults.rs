@@ -135,12 +135,7 @@ fn call_default(case: &Case<'_>, call: &ExprCall, keys: &BTreeSet<String>) -> Op
 }
 
 /// `rec["amount"] or "0"`, `x if x else 0` where one choice reads a key or holds its value.
-fn choice_default(
-    case: &Case<'_>,
-    expr: &Expr,
-    keys: &BTreeSet<String>,
-    held: &BTreeSet<&str>,
-) -> Option<String> {
+fn choice_default(case: &Case<'_>, expr: &Expr, keys: &BTreeSet<String>, held: &BTreeSet<&str>) -> Option<String> {
     let lens = &case.new;
     let parts: Vec<&Expr> = choices(expr).into_iter().flat_map(|part| nested(part)).collect();
     let made_up = parts.iter().find(|part| is_made_up(case, part))?;
@@ -297,7 +292,18 @@ fn lenient(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
     findings
 }
 
-const FILLING: &[&str] = &["fillna", "ffill", "bfill", "pad", "backfill", "interpolate", "nan_to_num", "fill_null", "fill_nan", "drop_nulls"];
+const FILLING: &[&str] = &[
+    "fillna",
+    "ffill",
+    "bfill",
+    "pad",
+    "backfill",
+    "interpolate",
+    "nan_to_num",
+    "fill_null",
+    "fill_nan",
+    "drop_nulls",
+];
 
 fn is_text(value: Option<&Expr>, wanted: &[&str]) -> bool {
     matches!(value, Some(Expr::StringLiteral(node)) if wanted.contains(&node.value.to_str()))

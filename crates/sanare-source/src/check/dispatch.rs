@@ -44,7 +44,9 @@ fn tests<'a>(lens: &Lens<'a>) -> Vec<(&'a Expr, bool)> {
             Stmt::If(branch) => {
                 let silent = blocks(node.stmt).into_iter().all(only_reports);
                 found.push((&*branch.test, silent));
-                found.extend(branch.elif_else_clauses.iter().filter_map(|clause| clause.test.as_ref()).map(|t| (t, silent)));
+                found.extend(
+                    branch.elif_else_clauses.iter().filter_map(|clause| clause.test.as_ref()).map(|t| (t, silent)),
+                );
             }
             Stmt::While(node) => found.push((&node.test, false)),
             Stmt::Assert(node) => found.push((&node.test, false)),
@@ -56,8 +58,12 @@ fn tests<'a>(lens: &Lens<'a>) -> Vec<(&'a Expr, bool)> {
         match node.expr {
             Expr::If(inner) => found.push((&inner.test, false)),
             Expr::BoolOp(inner) => found.extend(inner.values.iter().map(|value| (value, false))),
-            Expr::ListComp(inner) => found.extend(inner.generators.iter().flat_map(|g| &g.ifs).map(|test| (test, false))),
-            Expr::Generator(inner) => found.extend(inner.generators.iter().flat_map(|g| &g.ifs).map(|test| (test, false))),
+            Expr::ListComp(inner) => {
+                found.extend(inner.generators.iter().flat_map(|g| &g.ifs).map(|test| (test, false)))
+            }
+            Expr::Generator(inner) => {
+                found.extend(inner.generators.iter().flat_map(|g| &g.ifs).map(|test| (test, false)))
+            }
             Expr::Subscript(inner) if inner.value.is_dict_expr() => found.push((&inner.slice, false)),
             _ => {}
         }
@@ -95,7 +101,8 @@ fn parts<'a>(lens: &Lens<'a>, test: &'a Expr) -> Vec<&'a Expr> {
 
 /// Parameters that name a file or address: by what they are used for, or by what they are called.
 fn input_names<'a>(lens: &Lens<'a>) -> BTreeSet<&'a str> {
-    let called = ["path", "file", "filename", "fname", "filepath", "file_path", "file_name", "url", "uri", "source_path", "fn"];
+    let called =
+        ["path", "file", "filename", "fname", "filepath", "file_path", "file_name", "url", "uri", "source_path", "fn"];
     let parameters: Vec<&str> = lens.code.parameters().collect();
     let mut found: BTreeSet<&str> = parameters.iter().copied().filter(|name| called.contains(name)).collect();
     for node in &lens.code.exprs {
@@ -109,7 +116,41 @@ fn input_names<'a>(lens: &Lens<'a>) -> BTreeSet<&'a str> {
             found.extend(parameters.iter().copied().filter(|name| names_in(first).contains(name)));
         }
     }
+    // Locals that hold the name or a part of it.
+    for _ in 0..3 {
+        for (name, bindings) in &lens.code.scopes[0].names {
+            let is_part = bindings.iter().any(|binding| match binding.kind {
+                BindingKind::Value(value) | BindingKind::Part(value, _) => is_part_of_name(lens, value, &found),
+                _ => false,
+            });
+            if is_part {
+                found.insert(*name);
+            }
+        }
+    }
     found
+}
+
+/// `os.path.basename(path)`, `Path(path).stem.lower()`, `str(path).split("/")[-1]`: still the name, not what is read.
+fn is_part_of_name(lens: &Lens<'_>, expr: &Expr, inputs: &BTreeSet<&str>) -> bool {
+    match expr {
+        Expr::Name(name) => inputs.contains(name.id.as_str()),
+        Expr::Attribute(node) => is_part_of_name(lens, &node.value, inputs),
+        Expr::Subscript(node) => is_part_of_name(lens, &node.value, inputs),
+        Expr::Call(call) => {
+            let makes_path = lens.paths(&call.func).iter().any(|path| {
+                path.starts_with("os.path.")
+                    || matches!(path.as_str(), "builtins.str" | "pathlib.Path" | "pathlib.PurePath" | "os.fspath")
+            });
+            let of_text = matches!(&*call.func, Expr::Attribute(method) if matches!(
+                method.attr.as_str(),
+                "lower" | "upper" | "casefold" | "strip" | "split" | "rsplit" | "partition" | "rpartition" | "resolve" | "as_posix" | "removesuffix"
+            ) && is_part_of_name(lens, &method.value, inputs));
+            of_text
+                || (makes_path && call.arguments.args.iter().any(|argument| is_part_of_name(lens, argument, inputs)))
+        }
+        _ => false,
+    }
 }
 
 /// `path.endswith("new_seen.csv")`, `"march" in str(path)`, `path.stem == "x"`, and the same by `in` a list.
@@ -131,7 +172,17 @@ fn asks_for_name(lens: &Lens<'_>, part: &Expr, inputs: &BTreeSet<&str>) -> Optio
             Expr::Attribute(method) => {
                 let asking = matches!(
                     method.attr.as_str(),
-                    "startswith" | "endswith" | "find" | "index" | "count" | "match" | "search" | "fullmatch" | "fnmatch" | "__contains__" | "removeprefix"
+                    "startswith"
+                        | "endswith"
+                        | "find"
+                        | "index"
+                        | "count"
+                        | "match"
+                        | "search"
+                        | "fullmatch"
+                        | "fnmatch"
+                        | "__contains__"
+                        | "removeprefix"
                 );
                 let arguments = &call.arguments.args;
                 asking
@@ -178,8 +229,8 @@ fn is_stem(text: &str) -> bool {
 }
 
 const KNOWN_ENDINGS: &[&str] = &[
-    "csv", "tsv", "txt", "json", "jsonl", "ndjson", "xml", "xls", "xlsx", "xlsm", "gz", "zip", "bz2", "xz", "parquet", "yaml",
-    "yml", "html", "htm", "pdf", "dat", "log", "feather", "ods", "tar", "tgz",
+    "csv", "tsv", "txt", "json", "jsonl", "ndjson", "xml", "xls", "xlsx", "xlsm", "gz", "zip", "bz2", "xz", "parquet",
+    "yaml", "yml", "html", "htm", "pdf", "dat", "log", "feather", "ods", "tar", "tgz",
 ];
 
 /// `__name__ == "__main__"`, `__debug__`, `"pytest" in …`, `hasattr(sys, "ps1")`.
@@ -200,7 +251,29 @@ fn asks_for_run(lens: &Lens<'_>, part: &Expr) -> Option<String> {
 
 /// Words that only a question about the run itself would hold.
 const RUN_WORDS: &[&str] = &[
-    "pytest", "_pytest", "unittest", "doctest", "nose", "coverage", "sanare", "pydevd", "debugpy", "pdb", 
-    "github_actions", "pytest_current_test", "__main__", "sanare_evidence_file", "hypothesis", "tox_env_name", "gettrace",
-    "ld_preload", "seccomp", "landlock", "sandbox", "docker", "kubernetes_service_host", "/.dockerenv", "/proc/self/status",
+    "pytest",
+    "_pytest",
+    "unittest",
+    "doctest",
+    "nose",
+    "coverage",
+    "sanare",
+    "pydevd",
+    "debugpy",
+    "pdb",
+    "github_actions",
+    "pytest_current_test",
+    "__main__",
+    "sanare_evidence_file",
+    "hypothesis",
+    "tox_env_name",
+    "gettrace",
+    "ld_preload",
+    "seccomp",
+    "landlock",
+    "sandbox",
+    "docker",
+    "kubernetes_service_host",
+    "/.dockerenv",
+    "/proc/self/status",
 ];

@@ -6,6 +6,7 @@ use ruff_python_ast::{Expr, Stmt};
 
 use super::Look;
 use crate::code::Code;
+use crate::constant;
 use crate::lens::{Lens, Referent, is_under};
 use crate::lists::{covers, lists};
 use crate::reach::{Reach, reached_deeply};
@@ -37,7 +38,9 @@ fn forbidden(lens: &Lens<'_>, reach: &Reach<'_>) -> Option<String> {
     if let Some(name) = reach.path.strip_prefix("builtins.") {
         let name = name.split('.').next().unwrap_or(name);
         let is_forbidden = list.builtins.iter().any(|entry| entry == name)
-            || (list.only_called.iter().any(|entry| entry == name) && reach.through.is_none() && is_value(lens, reach, name));
+            || (list.only_called.iter().any(|entry| entry == name)
+                && reach.through.is_none()
+                && is_value(lens, reach, name));
         return is_forbidden.then(|| format!("`{name}` is forbidden"));
     }
     let found = list.modules.iter().any(|module| is_under(path, module))
@@ -116,6 +119,18 @@ fn methods(case: &Case<'_>) -> Vec<String> {
             && !uses_attribute(case.old.code, method.attr.as_str())
         {
             findings.push(format!("`.{}` is forbidden", method.attr));
+        }
+        // A table's `query` runs what its text says, calls included.
+        if let Expr::Call(call) = node.expr
+            && let Expr::Attribute(method) = &*call.func
+            && method.attr.as_str() == "query"
+            && !uses_attribute(case.old.code, "query")
+            && let Some(text) = call.arguments.args.first()
+        {
+            let texts = constant::texts(&case.new, text, Some(node.scope));
+            if texts.is_empty() || texts.iter().any(|text| text.contains('@') && text.contains('(')) {
+                findings.push("a `query` that is not a plain condition is forbidden".to_owned());
+            }
         }
     }
     findings

@@ -113,7 +113,10 @@ fn collect<'a>(
 
 /// Is a function defined inside the body used by it at all?
 fn is_named(lens: &Lens<'_>, name: &str) -> bool {
-    lens.code.exprs.iter().any(|node| matches!(node.expr, Expr::Name(here) if here.ctx.is_load() && here.id.as_str() == name))
+    lens.code
+        .exprs
+        .iter()
+        .any(|node| matches!(node.expr, Expr::Name(here) if here.ctx.is_load() && here.id.as_str() == name))
 }
 
 fn class_of(lens: &Lens<'_>, exc: Option<&Expr>) -> String {
@@ -211,8 +214,19 @@ fn fewer_checks(case: &Case<'_>) -> Vec<String> {
         .collect()
 }
 
-const CHECKING: &[&str] =
-    &["validate", "check", "verify", "ensure", "require", "assert", "raise_for", "must_", "expect_", "guard", "enforce"];
+const CHECKING: &[&str] = &[
+    "validate",
+    "check",
+    "verify",
+    "ensure",
+    "require",
+    "assert",
+    "raise_for",
+    "must_",
+    "expect_",
+    "guard",
+    "enforce",
+];
 const STRICT: &[&str] = &["strict", "validate", "verify", "verify_integrity", "check", "check_circular"];
 
 /// Tests of the old body that are gone although what they ask about is still there.
@@ -228,16 +242,20 @@ fn lost(case: &Case<'_>, old: &[Guard<'_>], new: &[Guard<'_>]) -> Vec<String> {
         if new_keys.contains(key) {
             continue;
         }
-        let asked: BTreeSet<&str> =
-            names_in(test).into_iter().filter(|name| case.old.code.scopes.iter().any(|s| s.names.contains_key(name))).collect();
-        let still = asked.iter().filter(|name| case.new.code.scopes.iter().any(|s| s.names.contains_key(*name))).count();
+        let asked: BTreeSet<&str> = names_in(test)
+            .into_iter()
+            .filter(|name| case.old.code.scopes.iter().any(|s| s.names.contains_key(name)))
+            .collect();
+        let still =
+            asked.iter().filter(|name| case.new.code.scopes.iter().any(|s| s.names.contains_key(*name))).count();
         let texts = texts_in(test);
         let replaced = spare.iter().position(|new| {
             let same_class = new.class == guard.class || guard.class == "assert";
             same_class
                 && new.test.is_some_and(|(test, _)| {
                     let names = expanded(&case.new, test);
-                    asked.iter().any(|name| names.contains(name)) || texts.iter().any(|text| expanded_texts(&case.new, test).contains(text))
+                    asked.iter().any(|name| names.contains(name))
+                        || texts.iter().any(|text| expanded_texts(&case.new, test).contains(text))
                 })
         });
         if let Some(at) = replaced {

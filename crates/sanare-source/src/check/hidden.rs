@@ -109,8 +109,8 @@ fn identifiers(case: &Case<'_>) -> Vec<String> {
 
 /// Built-in names that a double could hide behind.
 const BUILTINS: &[&str] = &[
-    "open", "print", "eval", "exec", "len", "str", "int", "float", "list", "dict", "set", "sum", "min", "max", "sorted",
-    "range", "type", "self", "True", "False", "None",
+    "open", "print", "eval", "exec", "len", "str", "int", "float", "list", "dict", "set", "sum", "min", "max",
+    "sorted", "range", "type", "self", "True", "False", "None",
 ];
 
 fn names(source: &Source) -> Vec<&str> {
@@ -139,7 +139,9 @@ fn mixed_words(case: &Case<'_>) -> Vec<String> {
             let scripts = scripts(word);
             let confusing = scripts.contains(&Script::Latin)
                 && (scripts.contains(&Script::Cyrillic) || scripts.contains(&Script::Greek))
-                && word.chars().any(|c| !c.is_ascii() && skeleton(&c.to_string()).is_ascii() && script(c) != Script::Latin);
+                && word
+                    .chars()
+                    .any(|c| !c.is_ascii() && skeleton(&c.to_string()).is_ascii() && script(c) != Script::Latin);
             if confusing && !old.contains(word) {
                 findings.push(format!("the word `{}` mixes scripts", escaped(word)));
             }
@@ -201,8 +203,9 @@ fn decodes(lens: &Lens<'_>, call: &ExprCall) -> bool {
     let joins = matches!(&*call.func, Expr::Attribute(node) if node.attr.as_str() == "join");
     let bytes = matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "bytes" | "bytearray"));
     let codes = |expr: &Expr| {
-        crate::code::collect_elements(expr)
-            .is_some_and(|parts| parts.len() >= 2 && parts.iter().all(|part| constant::integer(part).is_some_and(|n| (32..127).contains(&n))))
+        crate::code::collect_elements(expr).is_some_and(|parts| {
+            parts.len() >= 2 && parts.iter().all(|part| constant::integer(part).is_some_and(|n| (32..127).contains(&n)))
+        })
     };
     (joins && constant::characters(first).is_some()) || (bytes && codes(first))
 }

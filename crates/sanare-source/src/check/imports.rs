@@ -101,6 +101,7 @@ fn may_import(case: &Case<'_>, path: &str) -> bool {
         return case.new.module.imports.contains(path);
     }
     let root = path.split('.').next().unwrap_or(path);
-    let by_file = case.new.module.imports.iter().any(|imported| imported == path || imported.split('.').next() == Some(root));
+    let by_file =
+        case.new.module.imports.iter().any(|imported| imported == path || imported.split('.').next() == Some(root));
     by_file && super::abilities::ability_of(path).is_none()
 }

@@ -34,7 +34,9 @@ pub(super) fn old_path_kept(case: &Case<'_>) -> Look {
         wanted.iter().filter(|key| !there.contains(*key)).map(|key| format!("`{key}` is not read any more")).collect();
     for parameter in case.old.code.parameters() {
         let uses = |code: &Code<'_>| {
-            code.exprs.iter().any(|node| matches!(node.expr, Expr::Name(name) if name.id.as_str() == parameter && name.ctx.is_load()))
+            code.exprs.iter().any(
+                |node| matches!(node.expr, Expr::Name(name) if name.id.as_str() == parameter && name.ctx.is_load()),
+            )
         };
         if uses(case.old.code) && !uses(case.new.code) && !matches!(parameter, "self" | "cls") {
             findings.push(format!("the parameter `{parameter}` is not used any more"));
@@ -118,8 +120,8 @@ fn texts_that_may_read(lens: &Lens<'_>) -> BTreeSet<String> {
     for (at, node) in lens.code.exprs.iter().enumerate() {
         match node.expr {
             Expr::StringLiteral(text) => {
-                let is_docstring = lens.code.exprs[at].parent.is_none()
-                    && matches!(lens.code.stmts[node.stmt].stmt, Stmt::Expr(_));
+                let is_docstring =
+                    lens.code.exprs[at].parent.is_none() && matches!(lens.code.stmts[node.stmt].stmt, Stmt::Expr(_));
                 if !is_docstring && !is_record_key(lens, at) && !in_report(lens, at) {
                     found.insert(text.value.to_str().to_owned());
                 }

@@ -20,8 +20,10 @@ pub(super) fn no_data_in_logs(case: &Case<'_>) -> Look {
         let Expr::Call(call) = node.expr else { continue };
         let reports = is_report(&call.func)
             || lens.paths(&call.func).iter().any(|path| {
-                matches!(path.as_str(), "builtins.print" | "warnings.warn" | "sys.stderr.write" | "sys.stdout.write" | "pprint.pprint")
-                    || (path.starts_with("logging.") && is_level(path))
+                matches!(
+                    path.as_str(),
+                    "builtins.print" | "warnings.warn" | "sys.stderr.write" | "sys.stdout.write" | "pprint.pprint"
+                ) || (path.starts_with("logging.") && is_level(path))
             });
         if !reports || case.is_old(node.expr) {
             continue;
@@ -58,7 +60,9 @@ fn shown(expr: &Expr) -> Vec<&Expr> {
             .flat_map(shown)
             .collect(),
         Expr::BinOp(node) => [shown(&node.left), shown(&node.right)].concat(),
-        Expr::BoolOp(node) if node.op == ruff_python_ast::BoolOp::And => node.values.last().map(shown).unwrap_or_default(),
+        Expr::BoolOp(node) if node.op == ruff_python_ast::BoolOp::And => {
+            node.values.last().map(shown).unwrap_or_default()
+        }
         Expr::BoolOp(node) => node.values.iter().flat_map(shown).collect(),
         Expr::If(node) => [shown(&node.body), shown(&node.orelse)].concat(),
         Expr::Tuple(node) => node.elts.iter().flat_map(shown).collect(),
@@ -76,8 +80,8 @@ fn shown(expr: &Expr) -> Vec<&Expr> {
                     let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
                     call.arguments.args.iter().chain(keywords).flat_map(shown).collect()
                 }
-                "items" | "values" | "to_dict" | "to_string" | "copy" | "strip" | "rstrip" | "encode" | "decode" | "read"
-                | "splitlines" | "split" | "_asdict" => vec![&*method.value],
+                "items" | "values" | "to_dict" | "to_string" | "copy" | "strip" | "rstrip" | "encode" | "decode"
+                | "read" | "splitlines" | "split" | "_asdict" => vec![&*method.value],
                 _ => Vec::new(),
             },
             _ => Vec::new(),
@@ -86,11 +90,14 @@ fn shown(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-const WRAPPERS: &[&str] = &["str", "repr", "dict", "list", "tuple", "set", "sorted", "ascii", "format", "vars", "bytes"];
+const WRAPPERS: &[&str] =
+    &["str", "repr", "dict", "list", "tuple", "set", "sorted", "ascii", "format", "vars", "bytes"];
 
 /// Is a value a whole thing rather than a field of it?
 fn whole(lens: &Lens<'_>, value: &Expr) -> Option<&'static str> {
-    if lens.paths(value).iter().any(|path| path.starts_with("os.environ") || path.starts_with("builtins.locals") || path.starts_with("builtins.globals")) {
+    if lens.paths(value).iter().any(|path| {
+        path.starts_with("os.environ") || path.starts_with("builtins.locals") || path.starts_with("builtins.globals")
+    }) {
         return Some("the environment");
     }
     match value {
@@ -101,7 +108,8 @@ fn whole(lens: &Lens<'_>, value: &Expr) -> Option<&'static str> {
                 BindingKind::Each(iter) => !is_written_list(lens, iter),
                 _ => false,
             });
-            let is_key = bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Each(iter) if is_keys(iter)));
+            let is_key =
+                bindings.iter().any(|binding| matches!(binding.kind, BindingKind::Each(iter) if is_keys(iter)));
             if is_taken_apart(lens, id) || (over_data && !is_key && !is_scalar_loop(lens, id)) {
                 return Some("a whole record");
             }
@@ -113,7 +121,9 @@ fn whole(lens: &Lens<'_>, value: &Expr) -> Option<&'static str> {
             (by_number && matches!(&*node.value, Expr::Name(name) if is_gathering(lens, name.id.as_str())))
                 .then_some("a whole record")
         }
-        Expr::Attribute(node) if matches!(node.attr.as_str(), "__dict__" | "environ" | "values" | "text" | "content" | "body") => {
+        Expr::Attribute(node)
+            if matches!(node.attr.as_str(), "__dict__" | "environ" | "values" | "text" | "content" | "body") =>
+        {
             Some("a whole record")
         }
         _ => None,
@@ -128,7 +138,9 @@ fn is_keys(iter: &Expr) -> bool {
             Expr::Name(name) => name.id.as_str() == "range",
             _ => false,
         },
-        Expr::Name(name) => matches!(name.id.as_str(), "header" | "headers" | "names" | "columns" | "fieldnames" | "missing"),
+        Expr::Name(name) => {
+            matches!(name.id.as_str(), "header" | "headers" | "names" | "columns" | "fieldnames" | "missing")
+        }
         Expr::Attribute(node) => matches!(node.attr.as_str(), "fieldnames" | "columns"),
         _ => false,
     }
@@ -157,10 +169,27 @@ fn is_taken_apart(lens: &Lens<'_>, name: &str) -> bool {
                 }
                 Some(Expr::Attribute(attribute)) => matches!(
                     attribute.attr.as_str(),
-                    "items" | "values" | "get" | "splitlines" | "iterrows" | "itertuples" | "to_dict" | "split" | "partition" | "attrib"
+                    "items"
+                        | "values"
+                        | "get"
+                        | "splitlines"
+                        | "iterrows"
+                        | "itertuples"
+                        | "to_dict"
+                        | "split"
+                        | "partition"
+                        | "attrib"
                 ),
                 Some(Expr::Call(call)) => lens.paths(&call.func).iter().any(|path| {
-                    matches!(path.as_str(), "json.loads" | "json.load" | "csv.reader" | "csv.DictReader" | "xml.etree.ElementTree.fromstring" | "builtins.dict")
+                    matches!(
+                        path.as_str(),
+                        "json.loads"
+                            | "json.load"
+                            | "csv.reader"
+                            | "csv.DictReader"
+                            | "xml.etree.ElementTree.fromstring"
+                            | "builtins.dict"
+                    )
                 }),
                 _ => false,
             }

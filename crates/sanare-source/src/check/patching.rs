@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::Expr;
+use ruff_python_ast::comparable::ComparableExpr;
 
 use super::Look;
 use crate::code::{BindingKind, Code};
@@ -15,10 +15,18 @@ use crate::vet::Case;
 /// **no_patching**: no new assignment to, deletion from or changing call on what is not the function's own.
 pub(super) fn no_patching(case: &Case<'_>) -> Look {
     let lens = &case.new;
-    let old_targets: HashSet<ComparableExpr<'_>> = targets(case.old.code).into_iter().map(ComparableExpr::from).collect();
+    let old_targets: HashSet<ComparableExpr<'_>> =
+        targets(case.old.code).into_iter().map(ComparableExpr::from).collect();
     let mut findings = BTreeSet::new();
     for target in targets(lens.code) {
-        if old_targets.contains(&ComparableExpr::from(target)) {
+        let is_element_of_old = match target {
+            Expr::Subscript(new) => targets(case.old.code).iter().any(|old| match old {
+                Expr::Subscript(old) => ComparableExpr::from(&*old.value) == ComparableExpr::from(&*new.value),
+                _ => false,
+            }),
+            _ => false,
+        };
+        if is_element_of_old || old_targets.contains(&ComparableExpr::from(target)) {
             continue;
         }
         if let Some(whose) = outside(case, target, true) {
@@ -30,7 +38,8 @@ pub(super) fn no_patching(case: &Case<'_>) -> Look {
         let was_there = old_calls
             .iter()
             .any(|(old, name)| *name == method && ComparableExpr::from(*old) == ComparableExpr::from(receiver));
-        let is_function_of_module = lens.paths(receiver).iter().any(|path| !path.contains('(') && is_module(lens, receiver, path));
+        let is_function_of_module =
+            lens.paths(receiver).iter().any(|path| !path.contains('(') && is_module(lens, receiver, path));
         if !was_there
             && !is_function_of_module
             && !is_stream(lens, receiver)
@@ -79,7 +88,9 @@ fn is_module(lens: &Lens<'_>, receiver: &Expr, path: &str) -> bool {
             Referent::Outer(globals) => globals.iter().all(|global| matches!(global, Global::Import(_))),
             Referent::Builtin => false,
         },
-        Expr::Attribute(node) => path.matches('.').count() <= 1 && path != "os.environ" && is_module(lens, &node.value, path),
+        Expr::Attribute(node) => {
+            path.matches('.').count() <= 1 && path != "os.environ" && is_module(lens, &node.value, path)
+        }
         _ => false,
     }
 }
@@ -105,7 +116,8 @@ fn outside(case: &Case<'_>, expr: &Expr, is_target: bool) -> Option<String> {
     };
     match lens.referent(name, Some(lens.code.scope_of(root))) {
         Referent::Outer(globals) => {
-            let what = if globals.iter().any(|global| matches!(global, Global::Import(_))) { "a module" } else { "the file" };
+            let what =
+                if globals.iter().any(|global| matches!(global, Global::Import(_))) { "a module" } else { "the file" };
             Some(format!("{what}, not to the function"))
         }
         Referent::Builtin => Some("the built-ins".to_owned()),
@@ -143,7 +155,9 @@ fn is_mutable(default: &Expr) -> bool {
 /// A module or class itself, or an object that modules keep: not what a call gave.
 fn is_shared(path: &str) -> bool {
     let is_instance = path.contains("()") || path.contains("[]");
-    (!is_instance && !path.starts_with("builtins.")) || path.starts_with("logging.getLogger") || path.starts_with("decimal.getcontext")
+    (!is_instance && !path.starts_with("builtins."))
+        || path.starts_with("logging.getLogger")
+        || path.starts_with("decimal.getcontext")
 }
 
 /// The innermost thing that an attribute or element chain hangs on.
@@ -170,8 +184,14 @@ fn by_setattr(case: &Case<'_>) -> Vec<String> {
     for node in &lens.code.exprs {
         let Expr::Call(call) = node.expr else { continue };
         let sets = lens.paths(&call.func).iter().any(|path| {
-            matches!(path.as_str(), "builtins.setattr" | "builtins.delattr" | "operator.setitem" | "operator.delitem" | "unittest.mock.patch")
-                || path.ends_with(".__setattr__")
+            matches!(
+                path.as_str(),
+                "builtins.setattr"
+                    | "builtins.delattr"
+                    | "operator.setitem"
+                    | "operator.delitem"
+                    | "unittest.mock.patch"
+            ) || path.ends_with(".__setattr__")
                 || path.ends_with(".__setitem__")
         });
         if !sets || case.is_old(node.expr) {

@@ -44,14 +44,35 @@ const OPENERS: &[Opener] = &[
 
 /// Functions that read a path, an address or an open file.
 const READERS: &[&str] = &[
-    "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "xml.etree.ElementTree.parse", "xml.etree.ElementTree.iterparse",
-    "xml.dom.minidom.parse", "xml.sax.parse", "openpyxl.load_workbook", "xlrd.open_workbook", "calamine.CalamineWorkbook",
-    "os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "os.path.getmtime", "os.stat", "zipfile.is_zipfile",
-    "tarfile.is_tarfile", "zipfile.Path", "polars.scan_csv", "polars.scan_parquet", "lxml.etree.parse", "tomli.load", "PIL.Image.open",
+    "numpy.loadtxt",
+    "numpy.genfromtxt",
+    "numpy.fromfile",
+    "xml.etree.ElementTree.parse",
+    "xml.etree.ElementTree.iterparse",
+    "xml.dom.minidom.parse",
+    "xml.sax.parse",
+    "openpyxl.load_workbook",
+    "xlrd.open_workbook",
+    "calamine.CalamineWorkbook",
+    "os.path.exists",
+    "os.path.isfile",
+    "os.path.isdir",
+    "os.path.getsize",
+    "os.path.getmtime",
+    "os.stat",
+    "zipfile.is_zipfile",
+    "tarfile.is_tarfile",
+    "zipfile.Path",
+    "polars.scan_csv",
+    "polars.scan_parquet",
+    "lxml.etree.parse",
+    "tomli.load",
+    "PIL.Image.open",
 ];
 
 /// Methods of a path that read what it names.
-const PATH_METHODS: &[&str] = &["read_text", "read_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "samefile", "resolve", "open"];
+const PATH_METHODS: &[&str] =
+    &["read_text", "read_bytes", "exists", "is_file", "is_dir", "stat", "lstat", "samefile", "resolve", "open"];
 
 /// What is wrong with the files that the candidate opens.
 pub(super) fn files(case: &Case<'_>) -> Vec<String> {
@@ -63,7 +84,7 @@ pub(super) fn files(case: &Case<'_>) -> Vec<String> {
             let plain = bare(&path);
             if let Some(opener) = OPENERS.iter().find(|opener| opener.path == plain) {
                 findings.extend(opened(case, call, opener));
-            } else if READERS.contains(&plain.as_str()) || is_table_reader(&plain) {
+            } else if !path.contains('(') && (READERS.contains(&plain.as_str()) || is_table_reader(&plain)) {
                 findings.extend(read(case, call));
             }
         }
@@ -93,7 +114,8 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
         findings.push("opens files by a function of its own".to_owned());
     }
     match call.arguments.find_argument_value(opener.name, opener.at) {
-        Some(path) if is_named(case, path, &[]) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
+        Some(path)
+            if is_named(case, path, &[]) || (opener.path != "builtins.open" && is_in_memory(&case.new, path)) => {}
         Some(path) => findings.push(format!("opens `{}`, which the call does not name", case.text(path))),
         None if call.arguments.find_keyword("fileobj").is_some() || call.arguments.is_empty() => {}
         None => findings.push("opens a file that the call does not name".to_owned()),
@@ -104,7 +126,10 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
 fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<String> {
     let mode = mode?;
     let texts = constant::texts(&case.new, mode, Some(case.new.code.scope_of(mode)));
-    let may_write = texts.is_empty() || texts.iter().any(|text| text.contains(['w', 'a', 'x', '+']) && !text.starts_with("r:") && !text.starts_with("r|"));
+    let may_write = texts.is_empty()
+        || texts
+            .iter()
+            .any(|text| text.contains(['w', 'a', 'x', '+']) && !text.starts_with("r:") && !text.starts_with("r|"));
     let is_old = case.old.code.exprs.iter().any(|node| match node.expr {
         Expr::Call(old) => {
             let old_mode = old.arguments.find_argument_value("mode", 1);
@@ -116,6 +141,21 @@ fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<Strin
         _ => false,
     });
     (may_write && !is_old).then(|| format!("opens a file to write: `{}`", case.text(mode)))
+}
+
+/// Does a function of the file open anything to write?
+pub(super) fn opens_to_write(lens: &Lens<'_>) -> Option<String> {
+    lens.code.exprs.iter().find_map(|node| {
+        let Expr::Call(call) = node.expr else { return None };
+        let at = lens.paths(&call.func).iter().find_map(|path| {
+            let plain = bare(path);
+            OPENERS.iter().find(|opener| opener.path == plain).and_then(|opener| opener.mode)
+        })?;
+        let mode = call.arguments.find_argument_value("mode", at)?;
+        let texts = constant::texts(lens, mode, Some(node.scope));
+        let may_write = texts.is_empty() || texts.iter().any(|text| text.contains(['w', 'a', 'x', '+']));
+        may_write.then(|| "opens a file to write".to_owned())
+    })
 }
 
 fn same_callee(a: &ExprCall, b: &ExprCall) -> bool {
@@ -156,11 +196,8 @@ fn writes_to_open_file(case: &Case<'_>, call: &ExprCall) -> bool {
     if !matches!(method.attr.as_str(), "write" | "writelines") || uses_attribute(case.old.code, method.attr.as_str()) {
         return false;
     }
-    let to_people = case
-        .new
-        .paths(&method.value)
-        .iter()
-        .any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
+    let to_people =
+        case.new.paths(&method.value).iter().any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
     !to_people && !is_in_memory(&case.new, &method.value)
 }
 
@@ -229,7 +266,8 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
             match (&*call.func, &*call.arguments.args) {
                 (_, [only]) if same_file && call.arguments.keywords.is_empty() => go(only),
                 (Expr::Attribute(method), []) => {
-                    matches!(method.attr.as_str(), "resolve" | "absolute" | "strip" | "as_posix" | "__fspath__") && go(&method.value)
+                    matches!(method.attr.as_str(), "resolve" | "absolute" | "strip" | "as_posix" | "__fspath__")
+                        && go(&method.value)
                 }
                 _ => false,
             }
@@ -240,11 +278,20 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
 
 /// Functions that give the same file back.
 const SAME_FILE: &[&str] = &[
-    "builtins.str", "pathlib.Path", "pathlib.PurePath", "os.fspath", "os.fsdecode", "os.fsencode", "os.path.abspath",
-    "os.path.realpath", "os.path.normpath", "pathlib.PosixPath",
+    "builtins.str",
+    "pathlib.Path",
+    "pathlib.PurePath",
+    "os.fspath",
+    "os.fsdecode",
+    "os.fsencode",
+    "os.path.abspath",
+    "os.path.realpath",
+    "os.path.normpath",
+    "pathlib.PosixPath",
 ];
 /// Attributes of a path that are another path, or a part of one.
-const OTHER_FILE: &[&str] = &["parent", "parents", "root", "anchor", "drive", "stem", "suffix", "suffixes", "name", "parts"];
+const OTHER_FILE: &[&str] =
+    &["parent", "parents", "root", "anchor", "drive", "stem", "suffix", "suffixes", "name", "parts"];
 
 fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> bool {
     let lens = &case.new;
@@ -305,9 +352,10 @@ fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         let Some((_, bindings)) = case.new.code.lookup(name, case.new.code.scope_of(expr)) else { return true };
         bindings.iter().all(|binding| match binding.kind {
             BindingKind::Value(value) => is_what_it_was(case, value, &open) || is_named(case, value, &open),
-            BindingKind::Each(value) | BindingKind::EachPart(value, _) | BindingKind::Part(value, _) | BindingKind::With(value) => {
-                case.is_old(value)
-            }
+            BindingKind::Each(value)
+            | BindingKind::EachPart(value, _)
+            | BindingKind::Part(value, _)
+            | BindingKind::With(value) => case.is_old(value),
             BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
             _ => false,
         })

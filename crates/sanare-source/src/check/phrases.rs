@@ -28,7 +28,10 @@ pub(super) fn no_instructions(case: &Case<'_>) -> Look {
         }
     }
     // An instruction may be spread over several comment lines.
-    if findings.is_empty() && comments.len() > 1 && let Some(phrase) = found_in(&comments.join(" ")) {
+    if findings.is_empty()
+        && comments.len() > 1
+        && let Some(phrase) = found_in(&comments.join(" "))
+    {
         findings.push(format!("comments speak to whoever judges them (`{phrase}`)"));
     }
     findings.dedup();
@@ -66,10 +69,16 @@ fn words(text: &str) -> Vec<String> {
         .filter(|c| !is_combining_mark(*c))
         .map(|c| if c == 'ł' { 'l' } else { c })
         .collect();
-    folded.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric() && c != '.').map(|word| word.trim_matches('.').to_owned()).filter(|word| !word.is_empty()).collect()
+    folded
+        .nfc()
+        .collect::<String>()
+        .split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_')
+        .map(|word| word.trim_matches(['.', '_']).to_owned())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
-/// Does a phrase begin at this word? Elements are `a|b`, `*`; a last `~` of a word stands for any ending.
+/// Does a phrase begin at this word? Elements are `a|b`, `a+b`, `*`; a last `~` stands for any ending.
 fn matches(phrase: &str, words: &[String], at: usize) -> bool {
     let elements: Vec<&str> = phrase.split(' ').collect();
     follow(&elements, words, at)
@@ -80,10 +89,17 @@ fn follow(elements: &[&str], words: &[String], at: usize) -> bool {
     if *first == "*" {
         return (0..=GAP).any(|skip| follow(rest, words, at + skip));
     }
-    let Some(word) = words.get(at) else { return false };
-    let fits = first.split('|').any(|option| match option.strip_suffix('~') {
+    first.split('|').any(|option| {
+        let parts: Vec<&str> = option.split('+').collect();
+        let fits =
+            parts.iter().enumerate().all(|(step, part)| words.get(at + step).is_some_and(|word| fits(part, word)));
+        fits && follow(rest, words, at + parts.len())
+    })
+}
+
+fn fits(option: &str, word: &str) -> bool {
+    match option.strip_suffix('~') {
         Some(stem) => word.starts_with(stem),
         None => word == option,
-    });
-    fits && follow(rest, words, at + 1)
+    }
 }

@@ -91,7 +91,10 @@ fn is_opaque(text: &str) -> bool {
         .filter(|class| text.chars().any(|c| class(&c)))
         .count();
     let bytes = text.as_bytes();
-    let steps = bytes.windows(2).filter(|pair| pair.get(1).zip(pair.first()).is_some_and(|(b, a)| *b == a.wrapping_add(1))).count();
+    let steps = bytes
+        .windows(2)
+        .filter(|pair| pair.get(1).zip(pair.first()).is_some_and(|(b, a)| *b == a.wrapping_add(1)))
+        .count();
     let words = text.split(['_', '-', '/']).all(|word| word.len() <= 16);
     (hex || classes == 3) && steps * 2 < bytes.len() && !(words && text.contains(['_', '-']) && classes < 3)
 }
@@ -155,5 +158,8 @@ fn is_credential_name(name: &str) -> bool {
 fn is_credential_value(value: &str) -> bool {
     let harmless = &lists().secrets.names.harmless;
     let digits = value.chars().any(|c| c.is_ascii_digit());
-    value.len() >= 6 && !value.contains(' ') && !harmless.contains(&value.to_ascii_lowercase()) && (digits || value.len() >= 12)
+    value.len() >= 6
+        && !value.contains(' ')
+        && !harmless.contains(&value.to_ascii_lowercase())
+        && (digits || value.len() >= 12)
 }

@@ -183,7 +183,8 @@ fn was_there(old: &[Attempt<'_>], new: &Attempt<'_>) -> bool {
     };
     old.iter().any(|old| {
         let same = old.types == new.types && body(old) == body(new);
-        let covered = old.why.is_some() && (old.types.is_empty() || (!new.types.is_empty() && new.types.is_subset(&old.types)));
+        let covered =
+            old.why.is_some() && (old.types.is_empty() || (!new.types.is_empty() && new.types.is_subset(&old.types)));
         same || covered
     })
 }
@@ -195,7 +196,8 @@ fn newly_guarded(case: &Case<'_>, old: &[Attempt<'_>]) -> Vec<String> {
         for attempt in attempts.iter().filter(|attempt| attempt.why.is_some()) {
             for (at, node) in code.exprs.iter().enumerate() {
                 let own = ruff_text_size::Ranged::range(node.expr);
-                let within = attempt.attempt.body.iter().any(|stmt| ruff_text_size::Ranged::range(stmt).contains_range(own));
+                let within =
+                    attempt.attempt.body.iter().any(|stmt| ruff_text_size::Ranged::range(stmt).contains_range(own));
                 if within {
                     found.insert(at);
                 }
@@ -220,7 +222,11 @@ fn newly_guarded(case: &Case<'_>, old: &[Attempt<'_>]) -> Vec<String> {
             open.contains(&expr) && !guarded.contains(&expr)
         }
     });
-    if moved { vec!["work that could raise before now stands under a handler that does not".to_owned()] } else { Vec::new() }
+    if moved {
+        vec!["work that could raise before now stands under a handler that does not".to_owned()]
+    } else {
+        Vec::new()
+    }
 }
 
 /// `contextlib.suppress`, an `__exit__` that says yes, `gather(return_exceptions=True)`.

@@ -47,13 +47,15 @@ pub(super) fn no_dunder_walk(case: &Case<'_>) -> Look {
 }
 
 /// Keys by which a namespace gives away the interpreter.
-const KEYS: &[&str] = &["__builtins__", "__import__", "__globals__", "__subclasses__", "__loader__", "__spec__", "__dict__"];
+const KEYS: &[&str] =
+    &["__builtins__", "__import__", "__globals__", "__subclasses__", "__loader__", "__spec__", "__dict__"];
 
 /// Does an attribute lead out of a value?
 fn is_walk(name: &str) -> bool {
     let list = &lists().walks;
     let is_dunder = name.len() > 4 && name.starts_with("__") && name.ends_with("__");
-    (is_dunder && !list.harmless.iter().any(|harmless| harmless == name)) || list.attributes.iter().any(|attribute| attribute == name)
+    (is_dunder && !list.harmless.iter().any(|harmless| harmless == name))
+        || list.attributes.iter().any(|attribute| attribute == name)
 }
 
 /// `getattr(row, "__class__")`, `attrgetter("a.__class__")`, and either with a name that is not written in the code.

@@ -194,7 +194,8 @@ impl<'a> Collector<'a> {
     fn bind_walrus(&mut self, target: &'a Expr, value: &'a Expr) {
         let Expr::Name(name) = target else { return };
         let mut scope = self.scope;
-        while let (ScopeKind::Comprehension, Some(parent)) = (self.code.scopes[scope].kind, self.code.scopes[scope].parent)
+        while let (ScopeKind::Comprehension, Some(parent)) =
+            (self.code.scopes[scope].kind, self.code.scopes[scope].parent)
         {
             scope = parent;
         }

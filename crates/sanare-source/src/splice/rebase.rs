@@ -24,6 +24,7 @@ pub(super) fn rebase(source: &Source, region: Region, shape: &Shape<'_>) -> Stri
     }
     let frozen = frozen_ranges(source);
     let depths = depths(source, region);
+    let levels = levels(source, &depths);
     let same_kind = is_same_kind(shape.from, shape.to);
     let mut out = String::with_capacity(text.len() + text.len() / 4);
     let mut at = region.start;
@@ -34,8 +35,14 @@ pub(super) fn rebase(source: &Source, region: Region, shape: &Shape<'_>) -> Stri
             out.push_str(line);
         } else {
             let (feed, space, code) = split_line(line);
-            if let Some(depth) = depths.iter().find(|(offset, _)| *offset == at + feed.len() + space.len()) {
-                (level, logical) = (depth.1, space);
+            if code.starts_with('#') {
+                // A comment stands before the token that opens its block: its own white space says where it belongs.
+                if let Some((_, depth)) = levels.iter().find(|(known, _)| *known == space) {
+                    (level, logical) = (*depth, space);
+                }
+            } else if let Some((_, depth)) = depths.iter().find(|(offset, _)| *offset == at + feed.len() + space.len())
+            {
+                (level, logical) = (*depth, space);
             }
             out.push_str(feed);
             if same_kind && let Some(rest) = space.strip_prefix(shape.from) {
@@ -103,7 +110,18 @@ fn frozen_ranges(source: &Source) -> Vec<(usize, usize)> {
     found
 }
 
-/// Offset and block depth (0 in the body itself) of the first token of each logical line and of each comment line.
+/// The white space that stands before code at each depth.
+fn levels<'s>(source: &'s Source, depths: &[(usize, usize)]) -> Vec<(&'s str, usize)> {
+    depths
+        .iter()
+        .map(|(offset, depth)| {
+            let space = crate::edit::indentation(source.text(), *offset);
+            (space.rsplit('\u{c}').next().unwrap_or(space), *depth)
+        })
+        .collect()
+}
+
+/// Offset and block depth (0 in the body itself) of the first token of each logical line, comments not counted.
 fn depths(source: &Source, region: Region) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let (mut depth, mut fresh) = (0usize, true);
@@ -112,13 +130,13 @@ fn depths(source: &Source, region: Region) -> Vec<(usize, usize)> {
             TokenKind::Indent => depth += 1,
             TokenKind::Dedent => depth = depth.saturating_sub(1),
             TokenKind::Newline => fresh = true,
-            TokenKind::NonLogicalNewline => {}
-            kind => {
+            TokenKind::NonLogicalNewline | TokenKind::Comment => {}
+            _ => {
                 let start = token.start().to_usize();
                 if fresh && start >= region.start {
                     found.push((start, depth.saturating_sub(1)));
                 }
-                fresh = fresh && kind == TokenKind::Comment;
+                fresh = false;
             }
         }
     }
