@@ -8,6 +8,7 @@ mod assign;
 mod data;
 mod encoded;
 mod entry;
+mod literal;
 mod name;
 mod pem;
 mod personal;

@@ -159,6 +159,12 @@ impl Lexicon {
         self.absent.contains_key(word)
     }
 
+    /// The ids of the rules that names have.
+    pub fn rules(&self) -> impl Iterator<Item = &'static str> {
+        let roles = self.roles.values().filter_map(|role| role.secret);
+        roles.chain(self.special.values().copied()).map(|name| name.rule)
+    }
+
     /// The class of a name, if it names a secret.
     pub fn name(&self, name: &str) -> Option<Name> {
         if name.len() > LONGEST {

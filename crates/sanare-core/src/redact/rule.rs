@@ -208,7 +208,8 @@ impl Rules {
         }
         call("<redacted:", Trigger::Placeholder);
         for odd in [
-            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}", "\u{ad}",
+            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}",
+            "\u{ad}", "\u{ff1a}", "\u{ff1d}", "\u{201c}", "\u{201d}", "\u{201e}", "\u{ab}",
         ] {
             call(odd, Trigger::Odd);
         }

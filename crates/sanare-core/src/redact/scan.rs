@@ -2,6 +2,7 @@
 
 use super::assign;
 use super::encoded;
+use super::literal;
 use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
@@ -338,7 +339,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
             let next = self.text.get(spot.end).copied().unwrap_or(b'\n');
-            let alone = matches!(next, b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b')' | 0xe2);
+            let alone = matches!(
+                next,
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b'\'' | b'\\' | b')' | b'<' | 0xe2
+            );
             let parameter =
                 next == b'=' && matches!(self.text.get(spot.end + 1), Some(b'?' | b'%' | b':' | b'$' | b'@'));
             if spot.name.class <= Class::Strong && (alone || parameter) {
@@ -357,6 +361,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
 
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
+        let quoted = |spot: &assign::Spot| self.text.get(spot.end).is_some_and(|c| matches!(c, b'"' | b'\'' | b'\\'));
+        if headers.iter().any(quoted) {
+            literal::find(self.scanner, self.text, self.found);
+        }
         let mut done = 0;
         for (index, spot) in headers.iter().enumerate() {
             if self.sql {

@@ -44,7 +44,10 @@ fn harmful_member(path: &str) -> Option<&str> {
     if member == "path" && module == "os" {
         return None;
     }
-    let harmless = members.iter().any(|harmless| is_under(member, harmless));
+    let harmless = members.iter().any(|harmless| match harmless.strip_suffix('!') {
+        Some(alone) => member == alone,
+        None => is_under(member, harmless),
+    });
     (!harmless).then_some(path)
 }
 
