@@ -57,11 +57,13 @@ class Trial:
         if self.twins is None and call.positional is not None:
             args, kwargs = call.as_passed()
         before = _digest.digest(list(arguments.values()))
-        error: Exception | None = None
+        error: BaseException | None = None
         result: Any = None
         try:
             result = self._result(call.function(*args, **kwargs))
-        except Exception as raised:
+        except SystemExit as leaving:
+            return {"state": "exited", "detail": f"it left with {leaving.code!r}"[:200]}
+        except BaseException as raised:
             error = raised
         outcome: dict[str, Any] = {
             "state": "returned" if error is None else "raised",

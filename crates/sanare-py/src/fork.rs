@@ -87,6 +87,9 @@ fn child_work(prepared: &Bound<'_, PyAny>, folder: String) -> Vec<u8> {
 fn said(trial: Trial) -> Child {
     let refused = if trial.denied.is_empty() { String::new() } else { format!("; refused: {}", trial.denied.join(", ")) };
     let (state, words) = match trial.end {
+        TrialEnd::Reported(bytes) if bytes.is_empty() && trial.memory_refused => {
+            (RanState::MemoryLimit, "more memory was asked for than allowed".to_owned())
+        }
         TrialEnd::Reported(bytes) if bytes.is_empty() => (RanState::Crashed, "it gave no answer".to_owned()),
         TrialEnd::Reported(bytes) => return Child::Sent(bytes, trial.denied),
         TrialEnd::TimedOut => (RanState::TimedOut, format!("no end within {:.1} s", trial.took.as_secs_f64())),

@@ -160,7 +160,7 @@ fn ran(outcome: &Bound<'_, PyDict>) -> Ran {
         result_empty: flag(outcome, "result_empty"),
         arguments_changed: flag(outcome, "arguments_changed"),
         failure: described.map(|described| failure(&described, frames.as_ref(), Origin::Child)),
-        detail: text(outcome, "denied"),
+        detail: format!("{}{}", text(outcome, "denied"), text(outcome, "detail")),
     }
 }
 
