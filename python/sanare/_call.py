@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sanare._compile import FIRST, STARTED
+from sanare._frames import raw
 from sanare._guard import Guard, parameters_of
 
 TYPE_CHECKING = False
@@ -125,7 +126,7 @@ def call_in(guard: Guard, error: BaseException, frame: FrameType) -> Call:
         value = values.get(kept, values.get(name, _ABSENT))
         if value is not _ABSENT:
             arguments[name] = value
-    traceback = error.__traceback__
+    traceback: TracebackType | None = raw(error, "__traceback__")
     while traceback is not None and traceback.tb_frame is not frame:
         traceback = traceback.tb_next
     call = Call(guard, error, traceback, frame, _function_of(guard, frame, values), arguments)
@@ -138,7 +139,7 @@ def call_in_wrapper(
     guard: Guard, error: BaseException, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Call:
     """The call that the wrapper made; without a frame of its own when the arguments did not bind."""
-    traceback = error.__traceback__
+    traceback: TracebackType | None = raw(error, "__traceback__")
     while traceback is not None and traceback.tb_frame.f_code is not function.__code__:
         traceback = traceback.tb_next
     frame = traceback.tb_frame if traceback is not None else None

@@ -105,6 +105,9 @@ def guard_code(
     function: FunctionType, constants: dict[str, object], *, recording: bool
 ) -> tuple[CodeType, CodeType | None]:
     """The function's code with the guard inside, and the same with the recording of good calls (if wanted)."""
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        # Without the interpreter's lock constants are shared between functions by value; ours have none to compare.
+        raise Unguardable("a free-threaded interpreter")
     code = function.__code__
     for fresh in (False, True):
         lines = lines_of(code.co_filename, function.__globals__, fresh=fresh)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 
 from sanare import _project
+from sanare._errors import HealRequested
 from sanare._source import HAS_QUALNAME, lines_of
 
 TYPE_CHECKING = False
@@ -25,6 +27,19 @@ def dotted(kind: type) -> str:
     return str(name) if module == "builtins" else f"{module}.{name}"
 
 
+def raw(error: BaseException, name: str) -> Any:
+    """An attribute of an exception as `BaseException` itself keeps it, whatever the class put in its place."""
+    descriptor: Any = BaseException.__dict__[name]
+    return descriptor.__get__(error)
+
+
+def mro(kind: type) -> tuple[type, ...]:
+    """A class with its bases, without asking its metaclass."""
+    descriptor: Any = type.__dict__["__mro__"]
+    found: tuple[type, ...] = descriptor.__get__(kind)
+    return found
+
+
 def describe(
     error: BaseException, traceback: TracebackType | None, *, root: str, path: str, qualname: str, code: CodeType | None
 ) -> dict[str, Any]:
@@ -42,33 +57,33 @@ def describe(
 def _one(error: BaseException, seen: set[int], depth: int) -> dict[str, Any]:
     seen.add(id(error))
     kind = type(error)
-    cause = error.__cause__
-    if cause is None and not error.__suppress_context__:
-        cause = error.__context__
+    given = cause = raw(error, "__cause__")
+    if cause is None and not raw(error, "__suppress_context__"):
+        cause = raw(error, "__context__")
     inner = None
     if cause is not None and id(cause) not in seen and depth < CHAIN:
         inner = _one(cause, seen, depth + 1)
     return {
         "class": dotted(kind),
-        "bases": [dotted(base) for base in type.mro(kind)[1:] if base is not object],
+        "bases": [dotted(base) for base in mro(kind)[1:] if base is not object],
         "message": message_of(error),
-        "args": error.args if type(error.args) is tuple else (),
+        "args": _args(error),
         "errno": _errno(error),
         "status": _status(error),
         "cause": inner,
-        "explicit": error.__cause__ is not None,
+        "explicit": given is not None,
     }
 
 
 def message_of(error: BaseException) -> str:
     """The exception's text: by its own `__str__` where that is written in C, else from its arguments."""
-    args = error.args if type(error.args) is tuple else ()
+    args = raw(error, "args")
     plain = all(type(item) in _PLAIN for item in args)
-    for base in type.mro(type(error)):
+    for base in mro(type(error)):
         method = base.__dict__.get("__str__")
         if method is None:
             continue
-        if type(method) is _C_METHOD and (plain or base.__module__ not in ("builtins", "exceptions")) and _names(error):
+        if type(method) is _C_METHOD and (plain or base.__module__ != "builtins") and _names(error):
             try:
                 text = method(error)
                 return str(text)[:65536] if type(text) is str else ""
@@ -82,9 +97,10 @@ def message_of(error: BaseException) -> str:
 
 def _names(error: BaseException) -> bool:
     """Whether an operating system error names only plain files: its text would call `repr` of anything else."""
-    if not isinstance(error, OSError):
+    if not issubclass(type(error), OSError):
         return True
-    return type(error.filename) in _PLAIN and type(error.filename2) in _PLAIN
+    names: Any = [OSError.__dict__[name] for name in ("filename", "filename2")]
+    return all(type(name.__get__(error)) in _PLAIN for name in names)
 
 
 def _short(item: object) -> str:
@@ -94,7 +110,7 @@ def _short(item: object) -> str:
 
 
 def _errno(error: BaseException) -> int | None:
-    if isinstance(error, OSError):
+    if issubclass(type(error), OSError):
         descriptor: Any = OSError.__dict__["errno"]
         number = descriptor.__get__(error)
         return number if type(number) is int else None
@@ -127,25 +143,30 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
+def _args(error: BaseException) -> tuple[Any, ...]:
+    """The arguments of an exception; what `sanare.request` was given in detail stands beside its reason."""
+    args: tuple[Any, ...] = raw(error, "args")
+    if type(error) is HealRequested and error.details:
+        return (*args, error.details)
+    return args
+
+
 def _group(error: BaseException) -> str:
     """Empty for a plain exception; `uniform` or `mixed` for a group of exceptions (C30)."""
+    group: Any = getattr(builtins, "BaseExceptionGroup", None)
+    if group is None or not issubclass(type(error), group):
+        return ""
     leaves: list[BaseException] = []
     stack: list[tuple[BaseException, int]] = [(error, 0)]
-    is_group = False
     while stack and len(leaves) < 1000:
         one, depth = stack.pop()
-        inner = instance_dict(one).get("exceptions") or getattr(type(one), "exceptions", None)
-        if inner is not None and hasattr(type(one), "derive") and depth < 64:
-            is_group = True
-            parts = type(one).exceptions.__get__(one)  # type: ignore[attr-defined]
-            stack.extend((part, depth + 1) for part in parts)
+        if issubclass(type(one), group) and depth < 64:
+            stack.extend((part, depth + 1) for part in group.exceptions.__get__(one))
         else:
             leaves.append(one)
-    if not is_group:
-        return ""
     origins = set()
     for leaf in leaves:
-        entries = _entries(leaf.__traceback__)
+        entries = _entries(raw(leaf, "__traceback__"))
         last = entries[-1] if entries else None
         origins.add((type(leaf), last[0].f_code.co_filename if last else "", last[1] if last else 0))
     return "uniform" if len(origins) == 1 else "mixed"

@@ -130,7 +130,7 @@ def _inert() -> Guard:
 
 def _own_failure(trouble: Exception) -> Missed:
     """Our own failure never reaches the program: one line for its owner, and the original exception leaves (C3)."""
-    if not isinstance(trouble, (RecursionError, MemoryError)):
+    if not isinstance(trouble, (RecursionError, MemoryError)) and not sys.is_finalizing():
         try:
             from sanare._log import own_failure
 

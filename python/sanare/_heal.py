@@ -53,20 +53,23 @@ def failed_in_wrapper(
 
 def concerns(guard: Guard, error: BaseException) -> bool:
     """Whether this failure is for us at all (C25, C119); cheap, since it is asked for every exception that passes."""
-    if not isinstance(error, Exception) or isinstance(error, MemoryError) or _state.is_busy():
+    kind = type(error)
+    if not issubclass(kind, Exception) or issubclass(kind, MemoryError) or _state.is_busy():
         return False
     options = guard.options
     if options.get("mode") == "off" or marked(error):
         return False
     never = options.get("never")
-    if never is not None and isinstance(error, never):
+    if never is not None and issubclass(kind, never):
         return False
     only = options.get("heal_on")
-    if only is not None and not isinstance(error, only):
+    if only is not None and not issubclass(kind, only):
         return False
-    if isinstance(error, (StopIteration, StopAsyncIteration)):
-        return only is not None and type(error) in only
-    for base in type.mro(type(error)):
+    if issubclass(kind, (StopIteration, StopAsyncIteration)):
+        return only is not None and kind in only
+    from sanare._frames import mro
+
+    for base in mro(kind):
         if (base.__module__, base.__name__) in _SIGNALS:
             return False
     return True
@@ -74,7 +77,7 @@ def concerns(guard: Guard, error: BaseException) -> bool:
 
 def marked(error: BaseException) -> str:
     """The id of the incident that this exception, or the one it was raised from, already belongs to."""
-    from sanare._frames import instance_dict
+    from sanare._frames import instance_dict, raw
 
     at: BaseException | None = error
     for _ in range(5):
@@ -83,7 +86,7 @@ def marked(error: BaseException) -> str:
         mark = instance_dict(at).get(MARK)
         if type(mark) is str:
             return mark
-        at = at.__cause__
+        at = raw(at, "__cause__")
     return ""
 
 
@@ -213,15 +216,13 @@ def _leave_note(call: Call, report: dict[str, Any]) -> None:
     from sanare._report import note_of
 
     text = note_of(report)
-    error: Any = call.error
+    error = call.error
     mark(error, str(report.get("id", "")) or marked(error) or "passed")
     if not text:
         return
-    add = getattr(error, "add_note", None)
-    if add is not None:
-        add(text)
-    else:
-        # Python 3.10 has no notes: the same list, for whoever looks for it.
-        from sanare._frames import instance_dict
+    from sanare._frames import instance_dict
 
-        instance_dict(error).setdefault("__notes__", []).append(text)
+    # What `add_note` does from Python 3.11 on, without asking the exception's class; Python 3.10 has the list as well.
+    notes = instance_dict(error).setdefault("__notes__", [])
+    if type(notes) is list:
+        notes.append(text)

@@ -8,7 +8,7 @@ import sys
 from sanare import _project
 from sanare._call import Call
 from sanare._compile import guard_from_text
-from sanare._frames import describe
+from sanare._frames import describe, raw
 from sanare._source import find_running, read_text, remembered_text, same_code
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def build(call: Call) -> dict[str, Any]:
     state, first_line, source = origin(call, path, root)
     error = describe(
         call.error,
-        call.traceback or call.error.__traceback__,
+        call.traceback or raw(call.error, "__traceback__"),
         root=root,
         path=guard.path,
         qualname=guard.qualname,
@@ -45,6 +45,7 @@ def build(call: Call) -> dict[str, Any]:
         "frames": error.pop("frames"),
         "arguments": [(name, value, file_of(value)) for name, value in call.arguments.items()],
         "line": call.line(),
+        "named": type(call.error) in guard.options.get("heal_on", ()),
         "begun": call.begun,
         "complete": call.complete,
         "unguardable": guard.unguardable,

@@ -65,10 +65,12 @@ def one_shot(arguments: dict[str, Any]) -> str | None:
         why = _used_up(kind)
         if why:
             return f"the argument `{name}` {why}"
-        if isinstance(value, dict):
+        if issubclass(kind, dict):
             stack.extend((name, item) for item in list(dict.values(value))[:NODES])
-        elif isinstance(value, (list, tuple)):
-            stack.extend((name, item) for item in value[:NODES])
+        elif issubclass(kind, list):
+            stack.extend((name, item) for item in list.__getitem__(value, slice(NODES)))
+        elif issubclass(kind, tuple):
+            stack.extend((name, item) for item in tuple.__getitem__(value, slice(NODES)))
         elif kind is set or kind is frozenset:
             stack.extend((name, item) for item in list(value)[:NODES])
         elif kind.__module__.partition(".")[0] not in ("pandas", "numpy", "polars", "pyarrow"):
@@ -80,7 +82,9 @@ def one_shot(arguments: dict[str, Any]) -> str | None:
 
 
 def _used_up(kind: type) -> str:
-    for base in type.mro(kind):
+    from sanare._frames import mro
+
+    for base in mro(kind):
         names = base.__dict__
         root = base.__module__.partition(".")[0]
         if base.__module__ in _ONE_SHOT_MODULES and base.__name__ != "Thread":

@@ -42,6 +42,7 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         first_line: count(request, "first_line"),
         source_trouble,
         unsupported,
+        named: flag(request, "named"),
         options: options(request),
         evidence: Evidence {
             failure,

@@ -46,6 +46,8 @@ pub struct HealRequest {
     pub source_trouble: Option<(Reason, String)>,
     /// Why the file may not be changed (C101), if it may not.
     pub unsupported: Option<String>,
+    /// Whether the owner named this very class in `heal_on` (C27).
+    pub named: bool,
     /// Options given to the decorator, by name.
     pub options: Vec<(String, Json)>,
     /// How the call failed and with what.
@@ -208,7 +210,7 @@ fn innermost(failure: &Failure) -> Option<&Failure> {
 }
 
 fn classify(request: &HealRequest, unreadable: Option<&String>) -> (String, Option<(Reason, String)>) {
-    let Classified { class, reason, detail, .. } = sanare_core::classify::classify_call(&request.evidence, false);
+    let Classified { class, reason, detail, .. } = sanare_core::classify::classify_call(&request.evidence, request.named);
     let word = class.word().to_owned();
     if !matches!(class, Class::Drift | Class::Library | Class::Bug)
         && let Some(reason) = reason
