@@ -20,10 +20,14 @@ _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 _C_METHOD = type(object.__str__)
 
 
+def of_class(kind: type, name: str) -> Any:
+    """An attribute of a class as `type` itself gives it, whatever the metaclass says."""
+    return type.__getattribute__(kind, name)
+
+
 def dotted(kind: type) -> str:
     """`module.QualifiedName` of a class, built-in ones without their module."""
-    module = type.__getattribute__(kind, "__module__")
-    name = type.__getattribute__(kind, "__qualname__")
+    module, name = of_class(kind, "__module__"), of_class(kind, "__qualname__")
     return str(name) if module == "builtins" else f"{module}.{name}"
 
 
@@ -80,10 +84,10 @@ def message_of(error: BaseException) -> str:
     args = raw(error, "args")
     plain = all(type(item) in _PLAIN for item in args)
     for base in mro(type(error)):
-        method = base.__dict__.get("__str__")
+        method = of_class(base, "__dict__").get("__str__")
         if method is None:
             continue
-        if type(method) is _C_METHOD and (plain or base.__module__ != "builtins") and _names(error):
+        if type(method) is _C_METHOD and (plain or of_class(base, "__module__") != "builtins") and _names(error):
             try:
                 text = method(error)
                 return str(text)[:65536] if type(text) is str else ""

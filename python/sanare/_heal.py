@@ -67,10 +67,10 @@ def concerns(guard: Guard, error: BaseException) -> bool:
         return False
     if issubclass(kind, (StopIteration, StopAsyncIteration)):
         return only is not None and kind in only
-    from sanare._frames import mro
+    from sanare._frames import mro, of_class
 
     for base in mro(kind):
-        if (base.__module__, base.__name__) in _SIGNALS:
+        if (of_class(base, "__module__"), of_class(base, "__name__")) in _SIGNALS:
             return False
     return True
 

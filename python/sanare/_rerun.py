@@ -82,18 +82,17 @@ def one_shot(arguments: dict[str, Any]) -> str | None:
 
 
 def _used_up(kind: type) -> str:
-    from sanare._frames import mro
+    from sanare._frames import mro, of_class
 
     for base in mro(kind):
-        names = base.__dict__
-        root = base.__module__.partition(".")[0]
-        if base.__module__ in _ONE_SHOT_MODULES and base.__name__ != "Thread":
-            return f"is a {base.__name__}, which cannot be read or used again"
+        names, module, name = (of_class(base, part) for part in ("__dict__", "__module__", "__name__"))
+        if module in _ONE_SHOT_MODULES and name != "Thread":
+            return f"is a {name}, which cannot be read or used again"
         if "__next__" in names or "__anext__" in names:
             return "is an iterator, which is used up"
-        if ("fetchone" in names and "execute" in names) or "cursor" in base.__name__.lower():
+        if ("fetchone" in names and "execute" in names) or "cursor" in name.lower():
             return "is a cursor, which is used up"
-        if root in ("asyncio", "_asyncio") or "__await__" in names or ("send" in names and "throw" in names):
+        if module.partition(".")[0] in ("asyncio", "_asyncio") or "__await__" in names or ("send" in names and "throw" in names):
             return "belongs to a running event loop"
     return ""
 

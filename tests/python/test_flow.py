@@ -454,7 +454,7 @@ def test_nothing_of_the_exceptions_class_runs(load):
         with Scripted() as native:
             try:
                 module.f(kind)
-            except ValueError if kind is module.Trap else Exception as error:
+            except Exception as error:
                 found = error
         assert type(found) is kind and len(native.requests) == 1
         assert [name for name in module.touched if name != "add_note"] == []
@@ -512,7 +512,7 @@ def test_groups(load):
     )
     with Scripted() as native:
         for kinds in ([KeyError, KeyError], [KeyError, ValueError]):
-            with pytest.raises(ExceptionGroup):
+            with pytest.raises(Exception, match="several"):
                 module.f(kinds)
     assert [request["error"]["group"] for request in native.requests] == ["uniform", "mixed"]
 
