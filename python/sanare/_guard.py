@@ -53,6 +53,8 @@ class Guard:
         self.unguardable = ""
         # Why a call that failed at a line may not run again, or None: the code, the line, the verdict.
         self.judged: list[tuple[CodeType, int, str | None]] = []
+        # Where this code was found last: the code, the text, its first line there.
+        self.located: tuple[CodeType, str, int] | None = None
         self.seen = 0
         self.functions: dict[int, ref[FunctionType]] = {}
         self.lock = allocate_lock()

@@ -32,11 +32,35 @@ def library_folders() -> dict[str, tuple[str, ...]]:
     return _libraries
 
 
+# Verdicts on files that tracebacks named: links are not followed anew for every failure.
+_verdicts: dict[str, bool] = {}
+_real: dict[str, str] = {}
+
+
+def real_path(path: str) -> str:
+    """`os.path.realpath`, asked once a path."""
+    found = _real.get(path)
+    if found is None:
+        if len(_real) > 2000:
+            _real.clear()
+        found = _real[path] = os.path.realpath(path)
+    return found
+
+
 def is_library(path: str) -> bool:
     """Whether a file is not the owner's: standard library, installed package, Sanare, or no file at all."""
+    verdict = _verdicts.get(path)
+    if verdict is None:
+        if len(_verdicts) > 2000:
+            _verdicts.clear()
+        verdict = _verdicts[path] = _is_library(path)
+    return verdict
+
+
+def _is_library(path: str) -> bool:
     if not path or path[0] == "<":
         return path[:8] == "<frozen " or path == "<sanare>"
-    real = os.path.realpath(path)
+    real = real_path(path)
     folders = library_folders()
     return (
         real.startswith((*folders["stdlib"], *folders["packages"], _OWN))
@@ -51,12 +75,12 @@ def _in_zip(path: str) -> bool:
 
 def is_project(path: str, root: str) -> bool:
     """Whether a file lies in the project and is the owner's own."""
-    return not is_library(path) and os.path.realpath(path).startswith(os.path.join(os.path.realpath(root), ""))
+    return not is_library(path) and real_path(path).startswith(os.path.join(real_path(root), ""))
 
 
 def relative(path: str, root: str) -> str:
     """A file as records name it: relative to the project, with `/`; outside it only the last parts."""
-    real, base = os.path.realpath(path), os.path.join(os.path.realpath(root), "")
+    real, base = real_path(path), os.path.join(real_path(root), "")
     if real.startswith(base):
         return real[len(base) :].replace(os.sep, "/")
     return "/".join(path.replace(os.sep, "/").split("/")[-2:])

@@ -100,8 +100,8 @@ def origin(call: Call, path: str, root: str) -> tuple[str, int, str]:
     `none`: no source (C102, C103).
     """
     guard = call.guard
-    text = read_text(path)
     state = "file"
+    text = _text_of_today(path)
     if text is None:
         text = remembered_text(guard.path, call.function.__globals__)
         state = "memory"
@@ -109,10 +109,33 @@ def origin(call: Call, path: str, root: str) -> tuple[str, int, str]:
         return "none", 0, ""
     if state == "file" and not _project.is_project(path, root):
         return "library", guard.original.co_firstlineno, text
-    first_line = _locate(text, guard.current, guard.qualname, guard.path)
-    if not first_line:
+    located = guard.located
+    if located is None or located[0] is not guard.current or located[1] is not text:
+        located = guard.located = (guard.current, text, _locate(text, guard.current, guard.qualname, guard.path))
+    if not located[2]:
         return "changed", 0, text
-    return state, first_line, text
+    return state, located[2], text
+
+
+# The files read last, with what the file system says of them: a function that fails in a loop reads its file once.
+_texts: dict[str, tuple[tuple[int, ...], str]] = {}
+
+
+def _text_of_today(path: str) -> str | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    sign = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
+    kept = _texts.get(path)
+    if kept is not None and kept[0] == sign:
+        return kept[1]
+    text = read_text(path)
+    if text is not None:
+        while len(_texts) > 3:
+            _texts.pop(next(iter(_texts)), None)
+        _texts[path] = (sign, text)
+    return text
 
 
 def _locate(text: str, code: CodeType, qualname: str, path: str) -> int:

@@ -92,7 +92,8 @@ def _used_up(kind: type) -> str:
             return "is an iterator, which is used up"
         if ("fetchone" in names and "execute" in names) or "cursor" in name.lower():
             return "is a cursor, which is used up"
-        if module.partition(".")[0] in ("asyncio", "_asyncio") or "__await__" in names or ("send" in names and "throw" in names):
+        coroutine = "__await__" in names or ("send" in names and "throw" in names)
+        if coroutine or module.partition(".")[0] in ("asyncio", "_asyncio"):
             return "belongs to a running event loop"
     return ""
 
