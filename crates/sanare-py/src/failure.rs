@@ -17,35 +17,52 @@ pub enum Origin {
     Child,
 }
 
-/// Reads a description made by `sanare._frames.describe`. What is missing or of another type stays empty.
-pub fn failure(described: &Bound<'_, PyDict>, frames: Option<&Bound<'_, PyAny>>, origin: Origin) -> Failure {
-    let mut args = Reader::new(Limits::EVIDENCE);
-    let cause = dict(described, "cause").map(|inner| Box::new(failure(&inner, None, origin)));
+/// Reads a description made by `sanare._frames.describe`, without its frames. What is missing or of another type stays
+/// empty.
+pub fn failure(described: &Bound<'_, PyDict>, reader: &mut Reader, origin: Origin) -> Failure {
+    let args = get(described, "args").map(|list| items(&list)).unwrap_or_default();
     Failure {
         class: text(described, "class"),
         bases: get(described, "bases").map(|bases| items(&bases).iter().map(plain_text).collect()).unwrap_or_default(),
         message: text(described, "message"),
-        args: get(described, "args")
-            .map(|list| items(&list).iter().map(|item| value(&mut args, item, origin)).collect())
-            .unwrap_or_default(),
+        args: args.iter().map(|item| value(reader, item, origin)).collect(),
         errno: integer(described, "errno"),
         http_status: integer(described, "status"),
-        cause,
+        cause: dict(described, "cause").map(|inner| Box::new(failure(&inner, reader, origin))),
         explicit_cause: flag(described, "explicit"),
-        frames: frames
-            .map(|list| items(list).iter().filter_map(|item| frame(item, origin)).collect())
-            .unwrap_or_default(),
+        frames: Vec::new(),
         deliberate: flag(described, "deliberate"),
     }
 }
 
-fn frame(item: &Bound<'_, PyAny>, origin: Origin) -> Option<Frame> {
-    let described = item.cast::<PyDict>().ok()?;
-    let mut reader = Reader::new(Limits::LOCALS);
-    let locals = dict(described, "locals")
-        .map(|locals| {
-            locals.iter().map(|(name, item)| (plain_text(&name), value(&mut reader, &item, origin))).collect()
+/// The same with its frames, each read within budgets of its own.
+pub fn whole_failure(described: &Bound<'_, PyDict>, origin: Origin) -> Failure {
+    let mut failure = failure(described, &mut Reader::new(Limits::EVIDENCE), origin);
+    if let Some(list) = get(described, "frames") {
+        failure.frames = frames(&list, None, origin);
+    }
+    failure
+}
+
+/// Frames, outermost first as they came. With a shared reader the innermost is read first, so that it is cut last;
+/// without one each has budgets of its own.
+pub fn frames(list: &Bound<'_, PyAny>, mut shared: Option<&mut Reader>, origin: Origin) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = items(list)
+        .iter()
+        .rev()
+        .filter_map(|item| match &mut shared {
+            Some(reader) => frame(item, reader, origin),
+            None => frame(item, &mut Reader::new(Limits::LOCALS), origin),
         })
+        .collect();
+    frames.reverse();
+    frames
+}
+
+fn frame(item: &Bound<'_, PyAny>, reader: &mut Reader, origin: Origin) -> Option<Frame> {
+    let described = item.cast::<PyDict>().ok()?;
+    let locals = dict(described, "locals")
+        .map(|locals| locals.iter().map(|(name, item)| (plain_text(&name), value(reader, &item, origin))).collect())
         .unwrap_or_default();
     Some(Frame {
         function: text(described, "function"),

@@ -101,7 +101,7 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
         path: text(call, "path"),
         function: text(call, "function"),
         source: text(call, "source"),
-        arguments: request::arguments(call, Limits::LOOK, request::FILE_LOOK),
+        arguments: request::arguments(call, &mut Reader::new(Limits::LOOK), request::FILE_LOOK),
         result: request::result(call, Limits::LOOK),
     };
     let options = request::options(call);

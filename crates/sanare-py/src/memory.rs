@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sanare::core::port::{Store, StoreFault};
 
-static OPEN: Mutex<Option<(u32, HashMap<PathBuf, Arc<dyn Store>>)>> = Mutex::new(None);
+/// Stores by project folder, and the process that opened them.
+type Open = (u32, HashMap<PathBuf, Arc<dyn Store>>);
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
 /// The store of a project.
 ///

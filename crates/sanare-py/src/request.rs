@@ -9,12 +9,12 @@ use sanare::core::evidence::{Argument, Evidence, FileView};
 use sanare::core::outcome::Reason;
 use sanare::core::value::Value;
 use sanare::effects::project::{Interpreter, Project, may_rewrite};
-use sanare::operations::heal::HealRequest;
+use sanare::operations::heal::{HealRequest, More};
 use serde_json::{Value as Json, json};
 
 use crate::back::items;
 use crate::convert::{Limits, Reader};
-use crate::failure::{Origin, dict, failure, flag, get, integer, plain_text, text};
+use crate::failure::{self, Origin, dict, failure, flag, get, integer, plain_text, text};
 
 /// Bytes of a file that an argument names, at most (C52).
 const FILE: u64 = 64 * 1024 * 1024;
@@ -24,15 +24,19 @@ pub const FILE_LOOK: u64 = 64 * 1024;
 /// Options that the face knows; objects and lists of objects stay in Python.
 const OPTIONS: [&str; 7] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait"];
 
-/// Reads a request.
+/// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
     let path = PathBuf::from(text(request, "path"));
     let project = project_of_file(&path);
     let error = dict(request, "error").unwrap_or_else(|| PyDict::new(request.py()));
-    let failure = failure(&error, get(request, "frames").as_ref(), Origin::Live);
+    let frames = get(request, "frames");
+    let mut reader = Reader::new(Limits::EVIDENCE);
+    let mut failure = failure(&error, &mut reader, Origin::Live);
+    let arguments = arguments(request, &mut reader, 0);
+    failure.frames =
+        frames.as_ref().map(|list| failure::frames(list, Some(&mut reader), Origin::Live)).unwrap_or_default();
     // A failure that no change of code repairs is captured for the record alone.
     let repairable = matches!(classify(&failure).class, Class::Drift | Class::Library | Class::Bug);
-    let (limits, bytes) = if repairable { (Limits::DATA, FILE) } else { (Limits::EVIDENCE, 0) };
     let (source_trouble, unsupported) = trouble(request, &error, &path, &project);
     HealRequest {
         project: project.name(),
@@ -46,12 +50,27 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         options: options(request),
         evidence: Evidence {
             failure,
-            arguments: arguments(request, limits, bytes),
+            arguments,
             source: text(request, "source"),
             first_line: count(request, "first_line"),
             python: version(request),
         },
+        more: repairable.then(|| more(request)),
     }
+}
+
+/// Reads whole arguments and more of the local variables, when that is wanted.
+fn more(request: &Bound<'_, PyDict>) -> More {
+    let request = request.clone().unbind();
+    More(Box::new(move |evidence| {
+        Python::attach(|py| {
+            let request = request.bind(py);
+            evidence.arguments = arguments(request, &mut Reader::new(Limits::DATA), FILE);
+            if let Some(list) = get(request, "frames") {
+                evidence.failure.frames = failure::frames(&list, None, Origin::Live);
+            }
+        });
+    }))
 }
 
 /// The project of a source file.
@@ -105,8 +124,7 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
 }
 
 /// Arguments as `(name, value, path or None)`.
-pub fn arguments(request: &Bound<'_, PyDict>, limits: Limits, bytes: u64) -> Vec<Argument> {
-    let mut reader = Reader::new(limits);
+pub fn arguments(request: &Bound<'_, PyDict>, reader: &mut Reader, bytes: u64) -> Vec<Argument> {
     let Some(given) = get(request, "arguments") else { return Vec::new() };
     items(&given)
         .iter()

@@ -7,7 +7,7 @@ use sanare::core::gate::{Answer, Check, Gate};
 use sanare::core::port::{Ran, RanState, Subject, SubjectFault};
 
 use crate::back::{items, twin_to_python};
-use crate::failure::{Origin, dict, failure, flag, get, plain_text, text};
+use crate::failure::{Origin, dict, flag, get, plain_text, text, whole_failure};
 use crate::fork::{self, Allowance, Child};
 
 /// The Python object, asked from a thread that does not hold the interpreter's lock meanwhile.
@@ -94,10 +94,7 @@ impl Subject for PySubject {
         self.ask(|_, object| {
             let answer = object.call_method0("rerun")?;
             match answer.cast::<PyDict>() {
-                Ok(described) => {
-                    let frames = get(described, "frames");
-                    Ok(Err(failure(described, frames.as_ref(), Origin::Live)))
-                }
+                Ok(described) => Ok(Err(whole_failure(described, Origin::Live))),
                 Err(_) => Ok(Ok(())),
             }
         })
@@ -151,15 +148,13 @@ fn ran(outcome: &Bound<'_, PyDict>) -> Ran {
         "exited" => RanState::Exited,
         _ => RanState::CannotRun,
     };
-    let described = dict(outcome, "failure");
-    let frames = described.as_ref().and_then(|described| get(described, "frames"));
     Ran {
         state,
         digest: text(outcome, "digest"),
         result_type: text(outcome, "result_type"),
         result_empty: flag(outcome, "result_empty"),
         arguments_changed: flag(outcome, "arguments_changed"),
-        failure: described.map(|described| failure(&described, frames.as_ref(), Origin::Child)),
+        failure: dict(outcome, "failure").map(|described| whole_failure(&described, Origin::Child)),
         detail: format!("{}{}", text(outcome, "denied"), text(outcome, "detail")),
     }
 }

@@ -50,8 +50,20 @@ pub struct HealRequest {
     pub named: bool,
     /// Options given to the decorator, by name.
     pub options: Vec<(String, Json)>,
-    /// How the call failed and with what.
+    /// How the call failed and with what, as far as a record needs it.
     pub evidence: Evidence,
+    /// Reads the rest, for a call that may be repaired: whole arguments, more of the local variables (C52).
+    pub more: Option<More>,
+}
+
+/// What completes the evidence once it is known to be needed: a failure that rests, or that no code repairs, costs a
+/// look and no reading of the whole batch.
+pub struct More(pub Box<dyn FnOnce(&mut Evidence) + Send>);
+
+impl std::fmt::Debug for More {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("More")
+    }
 }
 
 /// Runs the whole loop and says how it ended.
@@ -70,6 +82,9 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     let incident = incident(&request, rules, &shown_path, &clock);
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
+    }
+    if let Some(More(complete)) = request.more.take() {
+        complete(&mut request.evidence);
     }
     let target_settings = TargetSettings {
         path: &request.path,
