@@ -30,6 +30,7 @@ class Subject:
         self.unsafe: str | None = None
         self.judged = False
         self.denied = ""
+        self.milliseconds = 20_000
         self.result: Any = None
         # Something that must leave at once, such as Ctrl-C during the re-run.
         self.interrupted: BaseException | None = None
@@ -81,10 +82,11 @@ class Subject:
         paths.update(path for path in map(file_of, self.call.arguments.values()) if path)
         return sorted(path for path in paths if os.path.exists(path))
 
-    def replay(self, source: str) -> list[dict[str, Any]]:
-        """Checks of examples, recorded calls and contracts; those that need no process of their own are prepared."""
+    def replay(self, source: str, milliseconds: int = 20_000) -> list[dict[str, Any]]:
+        """Checks of examples and contracts, each in a child that may take so long."""
         from sanare._replay import replay
 
+        self.milliseconds = milliseconds
         return replay(self, source)
 
     def swap(self, source: str) -> str | None:

@@ -1,7 +1,7 @@
 //! The trial's child: this process, forked and shut in, with the interpreter told of it.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,11 +18,21 @@ pub struct Allowance {
     pub memory: u64,
     /// Whether missing parts of isolation are accepted.
     pub accept_unisolated: bool,
+    /// When the whole heal must be over (C4).
+    pub deadline: Option<Instant>,
 }
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self { time: Duration::from_secs(20), memory: 1 << 30, accept_unisolated: false }
+        Self { time: Duration::from_secs(20), memory: 1 << 30, accept_unisolated: false, deadline: None }
+    }
+}
+
+impl Allowance {
+    /// What one trial may take now.
+    pub fn time_left(&self) -> Duration {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.map_or(self.time, |left| left.min(self.time))
     }
 }
 
@@ -37,42 +47,65 @@ pub enum Child {
     Interrupted(PyErr),
 }
 
-/// Forks, shuts the child in, calls `prepared(folder)` there, and waits, without the interpreter's lock, for the bytes
-/// that it gives.
-pub fn run(py: Python<'_>, prepared: &Bound<'_, PyAny>, readable: &[String], allowance: Allowance) -> Child {
-    let folder = match PrivateFolder::create() {
-        Ok(folder) => folder,
-        Err(error) => return Child::Ended(RanState::CannotRun, format!("no private folder: {error}")),
-    };
-    let mut shut_in = ShutIn::new(folder.path().to_path_buf());
-    shut_in.read = usual_reads();
-    shut_in.read.extend(readable.iter().map(PathBuf::from));
-    shut_in.cpu = allowance.time;
-    shut_in.memory = allowance.memory;
-    shut_in.accept_unisolated = allowance.accept_unisolated;
-    let fences = match Prepared::new(&shut_in, &available()) {
-        Ok(fences) => fences,
-        Err(why) => return Child::Ended(RanState::NoIsolation, why.to_string()),
-    };
-    let limits = Limits { deadline: allowance.time, ..Limits::default() };
-    let work = || child_work(prepared, folder.path().to_string_lossy().into_owned());
-    #[cfg(not(target_os = "linux"))]
-    let ended = sanare::effects::trial::fork_trial(&fences, &limits, &HOOKS, work).map(|trial| (trial, None));
-    #[cfg(target_os = "linux")]
-    let ended = sanare::effects::trial::start(&fences, &limits, &HOOKS, work).map(|running| {
-        let mut stopped = None;
-        // A signal such as Ctrl-C is the program's: its handler runs, and the trial ends if it raises.
-        let stop = || {
-            stopped = Python::attach(|py| py.check_signals().err());
-            stopped.is_some()
-        };
-        let trial = py.detach(|| running.wait_unless(stop));
-        (trial, stopped)
-    });
-    match ended {
-        Ok((_, Some(error))) => Child::Interrupted(error),
-        Ok((trial, None)) => said(trial),
-        Err(why) => Child::Ended(RanState::CannotRun, why.to_string()),
+/// The fences of one failing call: made once, entered by every trial of it.
+pub struct Fences {
+    folder: PrivateFolder,
+    prepared: Prepared,
+    allowance: Allowance,
+}
+
+impl std::fmt::Debug for Fences {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fences").field("allowance", &self.allowance).finish_non_exhaustive()
+    }
+}
+
+impl Fences {
+    /// Makes them; the answer is otherwise how every trial ends without them.
+    pub fn make(readable: &[String], allowance: Allowance) -> Result<Self, Child> {
+        let folder = PrivateFolder::create()
+            .map_err(|error| Child::Ended(RanState::CannotRun, format!("no private folder: {error}")))?;
+        let mut shut_in = ShutIn::new(folder.path().to_path_buf());
+        shut_in.read = usual_reads();
+        shut_in.read.extend(readable.iter().map(PathBuf::from));
+        shut_in.cpu = allowance.time;
+        shut_in.memory = allowance.memory;
+        shut_in.accept_unisolated = allowance.accept_unisolated;
+        let prepared = Prepared::new(&shut_in, &available())
+            .map_err(|why| Child::Ended(RanState::NoIsolation, why.to_string()))?;
+        Ok(Self { folder, prepared, allowance })
+    }
+
+    /// Forks, shuts the child in, calls `work(folder)` there, and waits, without the interpreter's lock, for the bytes
+    /// that it gives.
+    pub fn run(&self, py: Python<'_>, work: &Bound<'_, PyAny>) -> Child {
+        let time = self.allowance.time_left();
+        if time.is_zero() {
+            return Child::Ended(RanState::TimedOut, "the deadline passed".to_owned());
+        }
+        // What an earlier trial left is none of this one's business.
+        let _ = self.folder.empty();
+        let limits = Limits { deadline: time, ..Limits::default() };
+        let folder = self.folder.path().to_string_lossy().into_owned();
+        let in_child = || child_work(work, folder);
+        #[cfg(not(target_os = "linux"))]
+        let ended = sanare::effects::trial::fork_trial(&self.prepared, &limits, &HOOKS, in_child).map(|it| (it, None));
+        #[cfg(target_os = "linux")]
+        let ended = sanare::effects::trial::start(&self.prepared, &limits, &HOOKS, in_child).map(|running| {
+            let mut stopped = None;
+            // A signal such as Ctrl-C is the program's: its handler runs, and the trial ends if it raises.
+            let stop = || {
+                stopped = Python::attach(|py| py.check_signals().err());
+                stopped.is_some()
+            };
+            let trial = py.detach(|| running.wait_unless(stop));
+            (trial, stopped)
+        });
+        match ended {
+            Ok((_, Some(error))) => Child::Interrupted(error),
+            Ok((trial, None)) => said(trial),
+            Err(why) => Child::Ended(RanState::CannotRun, why.to_string()),
+        }
     }
 }
 

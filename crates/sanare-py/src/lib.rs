@@ -14,7 +14,7 @@ mod subject;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
@@ -25,7 +25,7 @@ use sanare::report::Report;
 
 use crate::convert::{Limits, Reader};
 use crate::failure::text;
-use crate::fork::{Allowance, Child};
+use crate::fork::{Allowance, Child, Fences};
 use crate::subject::PySubject;
 
 /// Heals one failing call; the answer is the report.
@@ -58,6 +58,7 @@ fn allowance(root: &Path, options: &[(String, serde_json::Value)]) -> Allowance 
         time: Duration::from_millis(settings.number("heal.gates.trial_time")),
         memory: settings.number("heal.gates.trial_memory"),
         accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+        deadline: Some(Instant::now() + Duration::from_millis(settings.number("heal.deadline"))),
     }
 }
 
@@ -74,7 +75,11 @@ fn in_child<'py>(
     if let Some(seconds) = limits.and_then(|limits| failure::integer(limits, "milliseconds")) {
         allowance.time = Duration::from_millis(u64::try_from(seconds).unwrap_or(0));
     }
-    match fork::run(py, prepared, &readable, allowance) {
+    let child = match Fences::make(&readable, allowance) {
+        Ok(fences) => fences.run(py, prepared),
+        Err(child) => child,
+    };
+    match child {
         Child::Sent(bytes, _) => PyBytes::new(py, &bytes).into_bound_py_any(py),
         Child::Ended(state, detail) => (format!("{state:?}"), detail).into_bound_py_any(py),
         Child::Interrupted(error) => Err(error),

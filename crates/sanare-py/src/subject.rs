@@ -8,13 +8,14 @@ use sanare::core::port::{Ran, RanState, Subject, SubjectFault};
 
 use crate::back::{items, twin_to_python};
 use crate::failure::{Origin, dict, flag, get, plain_text, text, whole_failure};
-use crate::fork::{self, Allowance, Child};
+use crate::fork::{Allowance, Child, Fences};
 
 /// The Python object, asked from a thread that does not hold the interpreter's lock meanwhile.
 #[derive(Debug)]
 pub struct PySubject {
     object: Py<PyAny>,
     allowance: Allowance,
+    fences: Option<Fences>,
     /// What the old body was refused: the same is no fault of a candidate.
     usual: Option<Vec<&'static str>>,
     /// What must leave at once, such as Ctrl-C during a trial.
@@ -24,7 +25,7 @@ pub struct PySubject {
 impl PySubject {
     /// Takes the object.
     pub fn new(object: &Bound<'_, PyAny>, allowance: Allowance) -> Self {
-        Self { object: object.clone().unbind(), allowance, usual: None, interrupted: None }
+        Self { object: object.clone().unbind(), allowance, fences: None, usual: None, interrupted: None }
     }
 
     fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
@@ -40,14 +41,24 @@ impl Subject for PySubject {
     }
 
     fn trial(&mut self, module: &str, arguments: Option<&[(String, TwinValue)]>) -> Result<Ran, SubjectFault> {
+        let mut fences = self.fences.take();
         let allowance = self.allowance;
-        let (child, ran) = self.ask(|py, object| {
+        let tried = self.ask(|py, object| {
             let prepared = object.call_method1("prepare", (module, twins(py, arguments)?))?;
             if let Ok(why) = prepared.cast::<PyString>() {
                 return Ok((None, Ran::ended(RanState::CannotRun, why.to_string_lossy())));
             }
-            let readable: Vec<String> = object.call_method0("readable")?.extract()?;
-            match fork::run(py, &prepared, &readable, allowance) {
+            let child = match &fences {
+                Some(fences) => fences.run(py, &prepared),
+                None => {
+                    let readable: Vec<String> = object.call_method0("readable")?.extract()?;
+                    match Fences::make(&readable, allowance) {
+                        Ok(made) => fences.insert(made).run(py, &prepared),
+                        Err(child) => child,
+                    }
+                }
+            };
+            match child {
                 Child::Sent(bytes, denied) => {
                     let outcome = object.call_method1("outcome", (PyBytes::new(py, &bytes),))?;
                     Ok((Some(Ok(denied)), ran(&outcome.cast_into::<PyDict>()?)))
@@ -55,7 +66,9 @@ impl Subject for PySubject {
                 Child::Ended(state, detail) => Ok((None, Ran::ended(state, detail))),
                 Child::Interrupted(error) => Ok((Some(Err(error)), Ran::ended(RanState::CannotRun, "interrupted"))),
             }
-        })?;
+        });
+        self.fences = fences;
+        let (child, ran) = tried?;
         match child {
             Some(Err(error)) => {
                 self.interrupted = Some(error);
@@ -67,8 +80,9 @@ impl Subject for PySubject {
     }
 
     fn replay(&mut self, module: &str) -> Result<Vec<Check>, SubjectFault> {
+        let milliseconds = u64::try_from(self.allowance.time_left().as_millis()).unwrap_or(u64::MAX);
         self.ask(|_, object| {
-            let answers = object.call_method1("replay", (module,))?;
+            let answers = object.call_method1("replay", (module, milliseconds))?;
             Ok(items(&answers).iter().filter_map(|answer| check(answer.cast::<PyDict>().ok()?)).collect())
         })
     }
