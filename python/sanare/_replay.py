@@ -79,7 +79,9 @@ def _ask(
     from sanare._request import file_of
 
     named = [path for path in map(file_of, values) if path]
-    answer = native().in_child(Probe(subject, code, question), [*subject.readable(), *named])
+    answer = native().in_child(
+        Probe(subject, code, question), [*subject.readable(), *named], {"milliseconds": subject.milliseconds}
+    )
     if isinstance(answer, bytes):
         outcome = subject.outcome(answer)
         return str(outcome["state"]), outcome["answer"]
