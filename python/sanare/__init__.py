@@ -9,12 +9,20 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar, overload
 
     from sanare._ask import request as request
-    from sanare._errors import Error as Error, HealRequested as HealRequested, SettingsError as SettingsError
+    from sanare._errors import Error as Error
+    from sanare._errors import HealRequested as HealRequested
+    from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
     from sanare._report import (
         Report as Report,
+    )
+    from sanare._report import (
         last_report as last_report,
+    )
+    from sanare._report import (
         report as report,
+    )
+    from sanare._report import (
         reports as reports,
     )
 

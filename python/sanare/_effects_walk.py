@@ -188,7 +188,10 @@ class Walk:
             if _kind(argument) == "Name" and place == 0 and dotted in ("map", "filter", "functools.reduce"):
                 self._callback(argument)
         for keyword in node.keywords:
-            if keyword.arg in ("key", "default_factory", "object_hook", "converters") and _kind(keyword.value) == "Name":
+            if (
+                keyword.arg in ("key", "default_factory", "object_hook", "converters")
+                and _kind(keyword.value) == "Name"
+            ):
                 self._callback(keyword.value)
         if dotted in lists["read"]:
             if _reads_only(node, 1):
@@ -393,7 +396,9 @@ def _reached(statements: list[Any], line: int) -> list[Any]:
             found.append(statement)
             continue
         # The failure lies inside: the head ran, and of the blocks what stands up to it. What catches or cleans up ran too.
-        found.extend(child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem")
+        found.extend(
+            child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem"
+        )
         for field in ("test", "subject"):
             if getattr(statement, field, None) is not None:
                 found.append(getattr(statement, field))
