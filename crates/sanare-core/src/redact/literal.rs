@@ -4,6 +4,7 @@
 use super::place::Finding;
 use super::quote::{close, quote_at, skip_space};
 use super::scan::Scanner;
+use super::worth::is_telling;
 use serde_json::{Map, Value};
 
 /// How deep brackets are followed.
@@ -22,7 +23,7 @@ pub(super) fn find<'r>(scanner: Scanner<'r>, text: &[u8], found: &mut Vec<Findin
         fuel = fuel.saturating_sub(reader.at - open + 8);
         match value {
             Some(value) => {
-                compare(scanner, value, &reader.leaves, found);
+                compare(scanner, text, value, &reader.leaves, found);
                 at = reader.at;
             }
             None => at = open + 1,
@@ -34,7 +35,7 @@ pub(super) fn find<'r>(scanner: Scanner<'r>, text: &[u8], found: &mut Vec<Findin
 }
 
 /// Texts that the structure makes secret as a whole.
-fn compare<'r>(scanner: Scanner<'r>, before: Value, leaves: &[Leaf], found: &mut Vec<Finding<'r>>) {
+fn compare<'r>(scanner: Scanner<'r>, text: &[u8], before: Value, leaves: &[Leaf], found: &mut Vec<Finding<'r>>) {
     let mut after = before.clone();
     super::data::by_structure(scanner, &mut after);
     let mut index = 0;
@@ -43,7 +44,13 @@ fn compare<'r>(scanner: Scanner<'r>, before: Value, leaves: &[Leaf], found: &mut
             && old != new
             && let Some(rule) = super::data::rule_of(new)
         {
-            found.push(Finding { start: leaf.0, end: leaf.1, rule, shaped: false, repeats: true });
+            found.push(Finding {
+                start: leaf.0,
+                end: leaf.1,
+                rule,
+                shaped: false,
+                repeats: is_telling(&text[leaf.0..leaf.1]),
+            });
         }
         index += 1;
     });

@@ -34,7 +34,6 @@ pub(super) enum Check {
 /// A rule as it is written in a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "examples are read by the test of the data alone")]
 pub(super) struct RuleText {
     pub id: String,
     pub keywords: Vec<String>,
@@ -59,9 +58,11 @@ pub(super) struct RuleText {
     /// The keyword is so telling that a cut or broken token behind it is a secret too.
     #[serde(default)]
     pub telling: bool,
-    #[serde(default)]
+    /// Texts that the rule finds something in; the tests read them.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub examples: Vec<String>,
-    #[serde(default)]
+    /// Texts that it finds nothing in.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub counterexamples: Vec<String>,
 }
 

@@ -59,10 +59,10 @@ fn fields(text: &[u8], start: usize, end: usize, mark: u8) -> Vec<(usize, usize)
     let mut fields = Vec::new();
     let mut from = start;
     let mut quoted = false;
-    for at in start..end {
-        if text[at] == b'"' {
+    for (at, byte) in text.iter().enumerate().take(end).skip(start) {
+        if *byte == b'"' {
             quoted = !quoted;
-        } else if text[at] == mark && !quoted {
+        } else if *byte == mark && !quoted {
             fields.push((from, at));
             from = at + 1;
         }
@@ -103,6 +103,10 @@ fn holds(spot: &Spot, value: &[u8]) -> bool {
 fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) -> (Vec<Cell>, usize) {
     let header = fields(text, start, end, mark);
     let names: Vec<(usize, usize)> = header.iter().map(|field| trimmed(text, *field)).collect();
+    if names.last().is_some_and(|(from, to)| from == to) && mark == b',' {
+        // A line of code that goes on.
+        return (Vec::new(), end);
+    }
     let filled = names.iter().filter(|(from, to)| from < to).count();
     if header.len() < 2
         || filled < 2
@@ -195,8 +199,7 @@ fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>, 
 fn words(text: &[u8], start: usize, end: usize, gap: usize) -> Vec<(usize, usize, usize, usize)> {
     let mut words: Vec<(usize, usize, usize, usize)> = Vec::new();
     let mut column = 0;
-    for at in start..end {
-        let byte = text[at];
+    for (at, byte) in text.iter().copied().enumerate().take(end).skip(start) {
         let first = byte & 0xc0 != 0x80;
         if byte != b' ' {
             match words.last_mut() {
@@ -220,7 +223,12 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>,
     } else {
         header
     };
-    if header.len() < 2 && !text[start..end].starts_with(b" ") {
+    // Columns are set apart by two spaces, or the rows begin with an index where the header has none.
+    let line = &text[start..end];
+    let gaps = line.trim_ascii_start().windows(2).any(|two| two == b"  ");
+    let index =
+        next_line(text, end).is_some_and(|(from, to)| from < to && text[from] != b' ') && line.starts_with(b" ");
+    if !gaps && !index {
         return (Vec::new(), end);
     }
     let heads: Vec<(usize, Spot)> = spots
