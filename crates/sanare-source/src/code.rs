@@ -6,9 +6,13 @@ mod collect;
 
 pub(crate) use collect::elements as collect_elements;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ruff_python_ast::{Expr, Parameters, Stmt, StmtFunctionDef};
+
+/// How many steps looking through the names of one function may take; ordinary ones take a few thousand.
+pub(crate) const FUEL: u32 = 400_000;
 
 /// What one function holds. The header (decorators, parameters) is not part of it; the parameters' names are bound in
 /// scope 0.
@@ -26,6 +30,8 @@ pub(crate) struct Code<'a> {
     pub texts: Vec<Text<'a>>,
     /// Attribute names in `match` patterns: `case Point(x=0)`.
     pub pattern_attributes: Vec<&'a str>,
+    /// Steps left for looking through names; see [`Code::step`].
+    fuel: Cell<u32>,
     places: HashMap<usize, usize>,
 }
 
@@ -136,6 +142,19 @@ impl<'a> Code<'a> {
     /// Lays a function out.
     pub fn of(function: &'a StmtFunctionDef) -> Self {
         collect::function(function)
+    }
+
+    /// Takes one step of looking through names. `false` once [`FUEL`] is used up: names bound to each other many times
+    /// over would otherwise take for ever. Such a candidate is refused ([`Code::is_entangled`]).
+    pub fn step(&self) -> bool {
+        let left = self.fuel.get();
+        self.fuel.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Did looking through names have to be given up?
+    pub fn is_entangled(&self) -> bool {
+        self.fuel.get() == 0
     }
 
     /// Where an expression of this function is in [`Code::exprs`].

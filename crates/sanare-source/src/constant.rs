@@ -20,7 +20,7 @@ pub(crate) fn texts(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>) -> Vec<S
 }
 
 fn texts_in(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>, depth: usize) -> Vec<String> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     let go = |inner: &Expr| texts_in(lens, inner, scope, depth + 1);
@@ -144,7 +144,7 @@ fn fixed_elements<'e>(
     scope: Option<usize>,
     depth: usize,
 ) -> Vec<(&'e Expr, Option<usize>)> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     if let Some(parts) = collect_elements(expr) {
@@ -228,7 +228,7 @@ fn dict_parts<'e>(
 }
 
 fn element_texts(lens: &Lens<'_>, expr: &Expr, part: Option<usize>, scope: Option<usize>, depth: usize) -> Vec<String> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     if let (Some(part), Some(parts)) = (part, collect_elements(expr)) {
@@ -364,7 +364,7 @@ pub(crate) fn is_constant(lens: &Lens<'_>, expr: &Expr) -> bool {
 }
 
 fn constant_in(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>, depth: usize) -> bool {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return false;
     }
     let go = |inner: &Expr| constant_in(lens, inner, scope, depth + 1);

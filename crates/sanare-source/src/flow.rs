@@ -1,5 +1,6 @@
 //! Where control goes after a statement: what a handler leads to, and whether a block can be left at its end.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use ruff_python_ast::{Expr, Stmt, StmtTry};
@@ -150,7 +151,9 @@ pub(crate) fn covers(
     end: &dyn Fn() -> bool,
 ) -> bool {
     let Some((stmt, rest)) = body.split_first() else { return end() };
-    let then = || covers(lens, rest, exception, flow, end);
+    // Asked at most once, however many branches lead there.
+    let answer = OnceCell::new();
+    let then = || *answer.get_or_init(|| covers(lens, rest, exception, flow, end));
     let inside = |block: &[Stmt]| covers(lens, block, exception, flow, &then);
     match stmt {
         Stmt::Raise(_) => true,
@@ -327,7 +330,7 @@ fn is_used_to_read(lens: &Lens<'_>, target: &Expr) -> bool {
 /// Does a value come from work on the data: a call, a subscript or a comprehension over names of the function, other than
 /// the exception and what was gathered so far?
 pub(crate) fn is_work(lens: &Lens<'_>, value: &Expr, exception: Option<&str>) -> bool {
-    if constant::is_constant(lens, value) {
+    if !lens.code.step() || constant::is_constant(lens, value) {
         return false;
     }
     match value {

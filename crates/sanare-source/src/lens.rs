@@ -50,7 +50,7 @@ impl<'a> Lens<'a> {
     }
 
     fn paths_in(&self, expr: &Expr, scope: Option<usize>, depth: usize) -> Vec<String> {
-        if depth > DEPTH {
+        if depth > DEPTH || !self.code.step() {
             return Vec::new();
         }
         let go = |inner: &Expr| self.paths_in(inner, scope, depth + 1);

@@ -32,6 +32,10 @@ pub(super) fn bounded(case: &Case<'_>) -> Look {
     findings.extend(endless(case));
     findings.extend(itself(case));
     findings.extend(huge(case));
+    // Asked last: what came before may have used the steps up.
+    if case.new.code.is_entangled() {
+        findings.push("its names are too entangled to be looked through".to_owned());
+    }
     findings.into()
 }
 

@@ -25,7 +25,9 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
         match node.expr {
             Expr::Subscript(subscript) => {
                 let Expr::Slice(slice) = &*subscript.slice else { continue };
-                let on_result = is_gathered(&subscript.value, &gathered);
+                let of_comprehension = matches!(&*subscript.value, Expr::ListComp(comp)
+                    if comp.generators.iter().all(|generator| !is_written_list(lens, &generator.iter)));
+                let on_result = is_gathered(&subscript.value, &gathered) || (of_comprehension && flows());
                 if on_result && bounds(slice) && !is_header_cut(lens, slice, &subscript.value) {
                     findings.push(format!("`{}` cuts the result", case.text(node.expr)));
                 } else if upper_bound(slice)
@@ -96,7 +98,6 @@ fn is_gathered(expr: &Expr, gathered: &BTreeSet<&str>) -> bool {
             }
             _ => false,
         },
-        Expr::ListComp(_) => true,
         _ => false,
     }
 }

@@ -43,6 +43,14 @@ fn forbidden(lens: &Lens<'_>, reach: &Reach<'_>) -> Option<String> {
                 && is_value(lens, reach, name));
         return is_forbidden.then(|| format!("`{name}` is forbidden"));
     }
+    // What a module keeps for itself: `dataclasses._create_fn`, `csv._csv`.
+    let private = |path: &str| {
+        let of_module = path.split(['(', '[']).next().unwrap_or(path);
+        of_module.split('.').skip(1).any(|part| part.starts_with('_') && !part.starts_with("__") && part.len() > 1)
+    };
+    if !path.starts_with('.') && private(&reach.path) {
+        return Some(format!("`{path}` is private to its module"));
+    }
     let found = list.modules.iter().any(|module| is_under(path, module))
         || list.members.iter().any(|member| covers(member, path));
     found.then(|| format!("`{path}` is forbidden"))

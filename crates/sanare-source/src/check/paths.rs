@@ -3,6 +3,9 @@
 //! A path is named by the call if it is a parameter (or an attribute or element of one), perhaps as text or as a `Path`,
 //! or what the old body opened. A path built with new parts is another file.
 
+use std::collections::HashSet;
+
+use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::{Expr, ExprCall};
 
 use crate::code::{BindingKind, ExprNode, ScopeKind};
@@ -137,10 +140,8 @@ fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<Strin
     let is_old = case.old.code.exprs.iter().any(|node| match node.expr {
         Expr::Call(old) => {
             let old_mode = old.arguments.find_argument_value("mode", 1);
-            old_mode.is_some_and(|old| {
-                use ruff_python_ast::comparable::ComparableExpr;
-                ComparableExpr::from(old) == ComparableExpr::from(mode)
-            }) && same_callee(old, call)
+            old_mode.is_some_and(|old| ComparableExpr::from(old) == ComparableExpr::from(mode))
+                && same_callee(old, call)
         }
         _ => false,
     });
@@ -169,7 +170,6 @@ fn is_spread(call: &ExprCall) -> bool {
 }
 
 fn same_callee(a: &ExprCall, b: &ExprCall) -> bool {
-    use ruff_python_ast::comparable::ComparableExpr;
     ComparableExpr::from(&a.func) == ComparableExpr::from(&b.func)
 }
 
@@ -209,6 +209,50 @@ fn writes_to_open_file(case: &Case<'_>, call: &ExprCall) -> bool {
     let to_people =
         case.new.paths(&method.value).iter().any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
     !to_people && !is_in_memory(&case.new, &method.value)
+}
+
+/// Every expression by which a body says which file it reads or writes, looked through names and conversions.
+pub(crate) fn path_roles<'a>(lens: &Lens<'a>) -> HashSet<ComparableExpr<'a>> {
+    let mut todo: Vec<&'a Expr> = Vec::new();
+    for node in &lens.code.exprs {
+        let Expr::Call(call) = node.expr else { continue };
+        for path in lens.paths(&call.func) {
+            let plain = bare(&path);
+            let reads =
+                READERS.contains(&plain.as_str()) || is_table_reader(&plain) || SAME_FILE.contains(&plain.as_str());
+            if let Some(opener) = OPENERS.iter().find(|opener| opener.path == plain) {
+                todo.extend(call.arguments.find_argument_value(opener.name, opener.at));
+            } else if reads {
+                todo.extend(call.arguments.args.first());
+            }
+        }
+        if let Expr::Attribute(method) = &*call.func
+            && PATH_METHODS.contains(&method.attr.as_str())
+        {
+            todo.push(&method.value);
+        }
+    }
+    let mut found = HashSet::new();
+    while let Some(expr) = todo.pop() {
+        if !found.insert(ComparableExpr::from(expr)) {
+            continue;
+        }
+        if let Expr::Name(name) = expr
+            && let Some((_, bindings)) = lens.code.lookup(name.id.as_str(), lens.code.scope_of(expr))
+        {
+            for binding in bindings {
+                match binding.kind {
+                    BindingKind::Value(value)
+                    | BindingKind::With(value)
+                    | BindingKind::Each(value)
+                    | BindingKind::Part(value, _)
+                    | BindingKind::EachPart(value, _) => todo.push(value),
+                    _ => {}
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Is a value made in memory: `io.StringIO(text)`, `io.BytesIO(data)`, a hash, a compressor?
@@ -333,7 +377,7 @@ fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> boo
         }),
         Referent::Outer(globals) => {
             let is_import = globals.iter().any(|global| matches!(global, Global::Import(_)));
-            !is_import && case.is_old(expr)
+            !is_import && case.old_paths.contains(&ComparableExpr::from(expr))
         }
         Referent::Builtin => false,
     }
@@ -350,9 +394,9 @@ fn is_parameter(lens: &Lens<'_>, expr: &Expr) -> bool {
     }
 }
 
-/// An expression of the old body whose names mean what they meant there.
+/// What the old body read from, whose names mean what they meant there.
 fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
-    if open.len() > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
+    if open.len() > DEPTH || expr.is_name_expr() || !case.old_paths.contains(&ComparableExpr::from(expr)) {
         return false;
     }
     crate::flow::names_in(expr).iter().all(|name| {

@@ -19,6 +19,7 @@ pub(super) fn function(function: &StmtFunctionDef) -> Code<'_> {
             scopes: Vec::new(),
             texts: Vec::new(),
             pattern_attributes: Vec::new(),
+            fuel: std::cell::Cell::new(super::FUEL),
             places: HashMap::new(),
         },
         stmts: Vec::new(),
