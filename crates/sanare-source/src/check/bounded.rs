@@ -95,10 +95,10 @@ fn endless(case: &Case<'_>) -> Vec<String> {
                     findings.push("a `while` loop that nothing ends".to_owned());
                 }
             }
-            Stmt::For(node) if !case.is_old(&node.iter) => {
-                if is_endless(&case.new, &node.iter) && !has_exit(&node.body, true) {
-                    findings.push("a `for` loop that nothing ends".to_owned());
-                }
+            Stmt::For(node)
+                if !case.is_old(&node.iter) && is_endless(&case.new, &node.iter) && !has_exit(&node.body, true) =>
+            {
+                findings.push("a `for` loop that nothing ends".to_owned());
             }
             _ => {}
         }

@@ -37,12 +37,11 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
                     findings.push(format!("only `{}` is read", case.text(node.expr)));
                 }
             }
-            Expr::Call(call) => {
-                if takes_away(call, &gathered)
-                    || (takes_some(case, call) && (is_walked(lens, at, &gathered) || flows()))
-                {
-                    findings.push(format!("`{}` cuts the result", case.text(node.expr)));
-                }
+            Expr::Call(call)
+                if (takes_away(call, &gathered)
+                    || (takes_some(case, call) && (is_walked(lens, at, &gathered) || flows()))) =>
+            {
+                findings.push(format!("`{}` cuts the result", case.text(node.expr)));
             }
             Expr::ListComp(comp) => {
                 let filters = comp

@@ -16,10 +16,10 @@ pub(super) fn no_dunder_walk(case: &Case<'_>) -> Look {
     let mut findings = BTreeSet::new();
     for node in &case.new.code.exprs {
         match node.expr {
-            Expr::Attribute(attribute) if is_walk(attribute.attr.as_str()) => {
-                if !case.old_uses_attribute(attribute.attr.as_str()) {
-                    findings.insert(format!("the attribute `{}`", attribute.attr));
-                }
+            Expr::Attribute(attribute)
+                if is_walk(attribute.attr.as_str()) && !case.old_uses_attribute(attribute.attr.as_str()) =>
+            {
+                findings.insert(format!("the attribute `{}`", attribute.attr));
             }
             Expr::Call(call) => findings.extend(by_text(case, call)),
             Expr::Subscript(subscript) => {
