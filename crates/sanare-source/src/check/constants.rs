@@ -105,7 +105,7 @@ fn empty_returns(case: &Case<'_>) -> Vec<String> {
 fn constant_fields(case: &Case<'_>) -> Vec<String> {
     let mut wanted: BTreeMap<String, bool> = BTreeMap::new();
     for (field, value) in fields(&case.old) {
-        let constant = is_constant(&case.old, value);
+        let constant = choices(value).into_iter().any(|part| is_constant(&case.old, part));
         wanted.entry(field).and_modify(|all| *all &= !constant).or_insert(!constant);
     }
     let mut findings = Vec::new();
@@ -201,16 +201,11 @@ fn records<'a>(lens: &Lens<'a>) -> Vec<&'a Expr> {
 pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     let lens = &case.new;
     let mut findings = Vec::new();
-    let old: Vec<&Expr> = results(&case.old).into_iter().map(|(_, expr)| expr).collect();
-    for (at, value) in results(lens) {
-        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_))
-            || is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
-        {
-            continue;
-        }
-        let was_early = old.iter().any(|expr| ComparableExpr::from(*expr) == ComparableExpr::from(value))
-            && !is_tail_value(case, value);
-        if was_early {
+    // As many early returns of a value as the old body had are no new ones.
+    let mut had: Vec<ComparableExpr<'_>> = early(&case.old).map(|(_, value)| ComparableExpr::from(value)).collect();
+    for (at, value) in early(lens) {
+        if let Some(found) = had.iter().position(|old| *old == ComparableExpr::from(value)) {
+            had.swap_remove(found);
             continue;
         }
         if in_data_loop(lens, at) && is_gathered(lens, value) {
@@ -222,12 +217,12 @@ pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     findings.into()
 }
 
-/// Does the old body return this value at its end?
-fn is_tail_value(case: &Case<'_>, value: &Expr) -> bool {
-    let lens = &case.old;
-    results(lens).into_iter().any(|(at, expr)| {
-        ComparableExpr::from(expr) == ComparableExpr::from(value)
-            && is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
+/// The returns with a value that are not the last thing a body does.
+fn early<'a>(lens: &Lens<'a>) -> impl Iterator<Item = (usize, &'a Expr)> {
+    let code = lens.code;
+    results(lens).into_iter().filter(move |(at, _)| {
+        let stmt = code.stmts[*at].stmt;
+        matches!(stmt, Stmt::Return(_)) && !is_last(&code.function.body, stmt)
     })
 }
 

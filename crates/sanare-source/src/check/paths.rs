@@ -8,8 +8,9 @@ use std::collections::HashSet;
 use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::{Expr, ExprCall};
 
-use crate::code::{BindingKind, ExprNode, ScopeKind};
+use crate::code::{Binding, BindingKind, ExprNode, ScopeKind};
 use crate::constant;
+use crate::flow::names_in;
 use crate::lens::{Lens, Referent};
 use crate::lists::bare;
 use crate::module::Global;
@@ -394,25 +395,61 @@ fn is_parameter(lens: &Lens<'_>, expr: &Expr) -> bool {
     }
 }
 
-/// What the old body read from, whose names mean what they meant there.
+/// What the old body read from, with names that mean what they meant there, or that the call names.
 fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
-    if open.len() > DEPTH || expr.is_name_expr() || !case.old_paths.contains(&ComparableExpr::from(expr)) {
+    if open.len() > DEPTH || !case.old_paths.contains(&ComparableExpr::from(expr)) {
         return false;
     }
-    crate::flow::names_in(expr).iter().all(|name| {
-        if open.contains(name) {
-            return true;
-        }
-        let open: Vec<&str> = open.iter().copied().chain([*name]).collect();
-        let Some((_, bindings)) = case.new.code.lookup(name, case.new.code.scope_of(expr)) else { return true };
-        bindings.iter().all(|binding| match binding.kind {
-            BindingKind::Value(value) => is_what_it_was(case, value, &open) || is_named(case, value, &open),
-            BindingKind::Each(value)
-            | BindingKind::EachPart(value, _)
-            | BindingKind::Part(value, _)
-            | BindingKind::With(value) => case.is_old(value),
-            BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
-            _ => false,
-        })
+    let scope = case.new.code.scope_of(expr);
+    names_in(expr).iter().all(|name| {
+        open.contains(name)
+            || is_unchanged(case, name, scope, open)
+            || (!expr.is_name_expr() && is_rebound_well(case, name, scope, open))
     })
+}
+
+/// Is every binding of a name one that the old body had, to a value whose names are unchanged too?
+fn is_unchanged(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
+    let Some((_, bindings)) = case.new.code.lookup(name, scope) else { return true };
+    let open: Vec<&str> = open.iter().copied().chain([name]).collect();
+    if open.len() > DEPTH {
+        return false;
+    }
+    let old: Vec<&Binding<'_>> =
+        case.old.code.scopes.iter().filter_map(|scope| scope.names.get(name)).flatten().collect();
+    bindings.iter().all(|binding| {
+        let was_there = old.iter().any(|old| {
+            std::mem::discriminant(&old.kind) == std::mem::discriminant(&binding.kind)
+                && value_of(old).map(ComparableExpr::from) == value_of(binding).map(ComparableExpr::from)
+        });
+        was_there
+            && value_of(binding).is_none_or(|value| {
+                names_in(value)
+                    .iter()
+                    .all(|inner| open.contains(inner) || is_unchanged(case, inner, binding.scope, &open))
+            })
+    })
+}
+
+/// Is every binding of a name the old one, or a file that the call names?
+fn is_rebound_well(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
+    let Some((_, bindings)) = case.new.code.lookup(name, scope) else { return true };
+    let open: Vec<&str> = open.iter().copied().chain([name]).collect();
+    bindings.iter().all(|binding| match binding.kind {
+        BindingKind::Value(value) => is_named(case, value, &open),
+        BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
+        _ => false,
+    })
+}
+
+fn value_of<'a>(binding: &Binding<'a>) -> Option<&'a Expr> {
+    match binding.kind {
+        BindingKind::Value(value)
+        | BindingKind::Part(value, _)
+        | BindingKind::Each(value)
+        | BindingKind::EachPart(value, _)
+        | BindingKind::With(value) => Some(value),
+        BindingKind::Parameter(_, default) => default,
+        _ => None,
+    }
 }

@@ -78,7 +78,10 @@ fn by_text(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
             findings.push(format!("the attribute `{}` is not written in the code", case.text(name)));
         }
         for text in texts {
-            if text.split('.').any(is_walk) && !case.old_uses_attribute(&text) {
+            if text.split('.').any(is_walk)
+                && !case.old_uses_attribute(&text)
+                && !case.old_texts.contains(text.as_str())
+            {
                 findings.push(format!("the attribute `{text}` by its name"));
             }
         }
