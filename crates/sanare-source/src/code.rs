@@ -6,7 +6,7 @@ mod collect;
 
 pub(crate) use collect::elements as collect_elements;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ruff_python_ast::{Expr, Parameters, Stmt, StmtFunctionDef};
@@ -32,7 +32,22 @@ pub(crate) struct Code<'a> {
     pub pattern_attributes: Vec<&'a str>,
     /// Steps left for looking through names; see [`Code::step`].
     fuel: Cell<u32>,
+    /// The names that are being looked through; one that is met again adds nothing.
+    open: RefCell<Vec<(Look, usize, String)>>,
     places: HashMap<usize, usize>,
+}
+
+/// What a name is looked through for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// The dotted paths it may stand for.
+    Paths,
+    /// The texts it may be.
+    Texts,
+    /// The list it may be.
+    Lists,
+    /// Whether it is constant.
+    Constant,
 }
 
 /// A statement and what it stands in.
@@ -150,6 +165,18 @@ impl<'a> Code<'a> {
         let left = self.fuel.get();
         self.fuel.set(left.saturating_sub(1));
         left > 0
+    }
+
+    /// Looks through a name of a scope, unless that is being done already.
+    pub fn through<T>(&self, look: Look, scope: usize, name: &str, work: impl FnOnce() -> T) -> Option<T> {
+        let key = (look, scope, name.to_owned());
+        if self.open.borrow().contains(&key) {
+            return None;
+        }
+        self.open.borrow_mut().push(key);
+        let found = work();
+        self.open.borrow_mut().pop();
+        Some(found)
     }
 
     /// Did looking through names have to be given up?

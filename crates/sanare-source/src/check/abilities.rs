@@ -16,15 +16,25 @@ use crate::vet::Case;
 /// **no_new_abilities**: nothing of `data/abilities.toml` that the old body, and the functions of the file that it calls,
 /// did not do; no file opened for writing, and none read that the call does not name.
 pub(super) fn no_new_abilities(case: &Case<'_>) -> Look {
-    let old: HashSet<String> = reached_deeply(&case.old).into_iter().map(|reach| reach.bare).collect();
+    let reached_before = reached_deeply(&case.old);
+    let old: HashSet<String> = reached_before.iter().map(|reach| reach.bare.clone()).collect();
+    let old_calls: HashSet<&str> = reached_before.iter().map(|reach| reach.path.as_str()).collect();
     let mut findings = BTreeSet::new();
     for reach in reached_deeply(&case.new) {
         if old.contains(&reach.bare) || is_quietened(&case.new, &reach.bare, reach.expr) {
             continue;
         }
-        if let Some(ability) = ability_of(&reach.bare)
-            && !is_allowed(case, ability)
-        {
+        let Some(ability) = ability_of(&reach.bare) else { continue };
+        // What is done with what an old call gave: `requests.get(url)` before, `requests.get(url).json` now.
+        let of_old_call = !is_member(ability, &reach.bare)
+            && reach
+                .path
+                .match_indices("()")
+                .any(|(at, _)| reach.path.get(..at).is_some_and(|call| old_calls.contains(call)));
+        // Another part of what the old body looked at: `os.environ["A"]` before, `os.environ.get` now.
+        let of_old_object = matches!(ability.id.as_str(), "environment" | "clock")
+            && old.iter().any(|path| is_under(&reach.bare, path) && ability_of(path).is_some());
+        if !of_old_call && !of_old_object && !is_allowed(case, ability) {
             let through = reach.through.map_or_else(String::new, |function| format!(" through `{function}`"));
             findings.insert(format!("{}: `{}`{through}", ability.say, reach.bare));
         }
@@ -44,6 +54,11 @@ pub(crate) fn ability_of(path: &str) -> Option<&'static Ability> {
         ability.modules.iter().any(|module| is_under(path, module))
             || ability.members.iter().any(|member| covers(&bare(member), path))
     })
+}
+
+/// Is a path listed by itself, not by its module?
+fn is_member(ability: &Ability, path: &str) -> bool {
+    ability.members.iter().any(|member| covers(&bare(member), path))
 }
 
 fn is_allowed(case: &Case<'_>, ability: &Ability) -> bool {

@@ -201,11 +201,10 @@ fn records<'a>(lens: &Lens<'a>) -> Vec<&'a Expr> {
 pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     let lens = &case.new;
     let mut findings = Vec::new();
-    // As many early returns of a value as the old body had are no new ones.
-    let mut had: Vec<ComparableExpr<'_>> = early(&case.old).map(|(_, value)| ComparableExpr::from(value)).collect();
+    // What the old body gave back early may be given back early.
+    let had: Vec<ComparableExpr<'_>> = early(&case.old).map(|(_, value)| ComparableExpr::from(value)).collect();
     for (at, value) in early(lens) {
-        if let Some(found) = had.iter().position(|old| *old == ComparableExpr::from(value)) {
-            had.swap_remove(found);
+        if had.contains(&ComparableExpr::from(value)) {
             continue;
         }
         if in_data_loop(lens, at) && is_gathered(lens, value) {
@@ -268,17 +267,20 @@ fn is_filled_here(lens: &Lens<'_>, at: usize, value: &Expr) -> bool {
             })
         });
     };
-    let parent = lens.code.stmts[at].parent;
-    let own = lens.code.stmts[at].stmt;
-    let siblings: Vec<&Stmt> = match parent {
-        Some(parent) => blocks(lens.code.stmts[parent].stmt)
-            .into_iter()
-            .find(|block| block.iter().any(|stmt| std::ptr::eq(stmt, own)))
-            .map(|block| block.iter().collect())
-            .unwrap_or_default(),
-        None => lens.code.function.body.iter().collect(),
-    };
-    let mut before: Vec<&Stmt> = siblings.into_iter().take_while(|stmt| !std::ptr::eq(*stmt, own)).collect();
+    // What stands before the return in its own block and in those around it.
+    let mut before: Vec<&Stmt> = Vec::new();
+    for inner in std::iter::once(at).chain(lens.code.stmts_around(at)) {
+        let own = lens.code.stmts[inner].stmt;
+        let block: Vec<&Stmt> = match lens.code.stmts[inner].parent {
+            Some(parent) => blocks(lens.code.stmts[parent].stmt)
+                .into_iter()
+                .find(|block| block.iter().any(|stmt| std::ptr::eq(stmt, own)))
+                .map(|block| block.iter().collect())
+                .unwrap_or_default(),
+            None => lens.code.function.body.iter().collect(),
+        };
+        before.extend(block.into_iter().take_while(|stmt| !std::ptr::eq(*stmt, own)));
+    }
     // A loop's or test's own head counts: `for key in keys: if key in row: return row[key]`.
     let loop_target = lens.code.stmts_around(at).any(|around| match lens.code.stmts[around].stmt {
         Stmt::For(node) => crate::flow::mentions(&node.target, name.id.as_str()),

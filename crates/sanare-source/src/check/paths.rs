@@ -401,15 +401,12 @@ fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         return false;
     }
     let scope = case.new.code.scope_of(expr);
-    names_in(expr).iter().all(|name| {
-        open.contains(name)
-            || is_unchanged(case, name, scope, open)
-            || (!expr.is_name_expr() && is_rebound_well(case, name, scope, open))
-    })
+    names_in(expr).iter().all(|name| open.contains(name) || keeps_meaning(case, name, scope, open))
 }
 
-/// Is every binding of a name one that the old body had, to a value whose names are unchanged too?
-fn is_unchanged(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
+/// Is every binding of a name one that the old body had, to a value whose names keep their meaning too, or a file that
+/// the call names?
+fn keeps_meaning(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
     let Some((_, bindings)) = case.new.code.lookup(name, scope) else { return true };
     let open: Vec<&str> = open.iter().copied().chain([name]).collect();
     if open.len() > DEPTH {
@@ -422,23 +419,12 @@ fn is_unchanged(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> boo
             std::mem::discriminant(&old.kind) == std::mem::discriminant(&binding.kind)
                 && value_of(old).map(ComparableExpr::from) == value_of(binding).map(ComparableExpr::from)
         });
-        was_there
-            && value_of(binding).is_none_or(|value| {
-                names_in(value)
-                    .iter()
-                    .all(|inner| open.contains(inner) || is_unchanged(case, inner, binding.scope, &open))
-            })
-    })
-}
-
-/// Is every binding of a name the old one, or a file that the call names?
-fn is_rebound_well(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
-    let Some((_, bindings)) = case.new.code.lookup(name, scope) else { return true };
-    let open: Vec<&str> = open.iter().copied().chain([name]).collect();
-    bindings.iter().all(|binding| match binding.kind {
-        BindingKind::Value(value) => is_named(case, value, &open),
-        BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
-        _ => false,
+        let names_keep = |value: &Expr| {
+            names_in(value).iter().all(|inner| open.contains(inner) || keeps_meaning(case, inner, binding.scope, &open))
+        };
+        (was_there && value_of(binding).is_none_or(names_keep))
+            || matches!(binding.kind, BindingKind::Value(value) if is_named(case, value, &open))
+            || matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest if binding.scope == 0)
     })
 }
 

@@ -20,6 +20,7 @@ pub(super) fn function(function: &StmtFunctionDef) -> Code<'_> {
             texts: Vec::new(),
             pattern_attributes: Vec::new(),
             fuel: std::cell::Cell::new(super::FUEL),
+            open: std::cell::RefCell::default(),
             places: HashMap::new(),
         },
         stmts: Vec::new(),
