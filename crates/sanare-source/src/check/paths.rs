@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use ruff_python_ast::comparable::ComparableExpr;
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprCall, Stmt};
 
 use crate::code::{Binding, BindingKind, ExprNode, ScopeKind};
 use crate::constant;
@@ -318,6 +318,9 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         Expr::Named(node) => go(&node.value),
         Expr::Call(call) => {
             let same_file = lens.paths(&call.func).iter().any(|path| SAME_FILE.contains(&bare(path).as_str()));
+            if gives_named(case, &call.func, open) {
+                return true;
+            }
             match (&*call.func, &*call.arguments.args) {
                 (_, [only]) if same_file && call.arguments.keywords.is_empty() => go(only),
                 (Expr::Attribute(method), []) => {
@@ -329,6 +332,22 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Does a function of the body give back only files that the call names: `def as_path(p): return Path(p)`?
+fn gives_named(case: &Case<'_>, func: &Expr, open: &[&str]) -> bool {
+    let Expr::Name(name) = func else { return false };
+    let code = case.new.code;
+    let Some((_, bindings)) = code.lookup(name.id.as_str(), code.scope_of(func)) else { return false };
+    let [Binding { kind: BindingKind::Function(_, scope), .. }] = bindings else { return false };
+    let mut given = code.stmts.iter().filter(|node| node.scope == *scope).filter_map(|node| match node.stmt {
+        Stmt::Return(give) => Some(give.value.as_deref()),
+        _ => None,
+    });
+    let open: Vec<&str> = open.iter().copied().chain([name.id.as_str()]).collect();
+    let first = given.next();
+    first.into_iter().chain(given).all(|value| value.is_some_and(|value| is_named(case, value, &open)))
+        && first.is_some()
 }
 
 /// Functions that give the same file back.
