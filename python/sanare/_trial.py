@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 class Trial:
     """A prepared trial. Called in the child, with the private folder that may be written."""
 
-    def __init__(self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None) -> None:
+    def __init__(
+        self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None
+    ) -> None:
         self.call = call
         self.code = code
         self.root = root
@@ -102,9 +104,13 @@ class Trial:
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code is not self.code:
             traceback = traceback.tb_next
-        failure = describe(
-            error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code
-        )
+        # The trial runs while the original error is being handled, which makes that one the context of everything here.
+        link: BaseException | None = error
+        while link is not None:
+            if link.__context__ is self.call.error:
+                link.__context__ = None
+            link = link.__context__
+        failure = describe(error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code)
         return _plain_failure(failure, self.plain)
 
 

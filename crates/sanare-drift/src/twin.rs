@@ -1,6 +1,7 @@
 //! Small synthetic inputs of the old shape, on which old and new body must agree (C93). No real values.
 
 mod cells;
+mod object;
 mod workbook;
 
 pub use sanare_core::evidence::{TwinCall, TwinValue};
@@ -44,7 +45,10 @@ fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
                 plain @ (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
                     TwinValue::Value(plain.clone())
                 }
-                _ => return None,
+                _ => {
+                    tabular = true;
+                    object::value(problem, argument, rows)?
+                }
             },
         };
         arguments.push((argument.name.clone(), value));
@@ -92,11 +96,7 @@ fn table(
         return Some(TwinValue::Value(Value::Text(text)));
     }
     let encoding = view.map(|view| view.declared_encoding.clone()).unwrap_or_default();
-    let (_, page) = (encoding.as_str(), encoding_rs::Encoding::for_label(encoding.as_bytes()));
-    let bytes = match page {
-        Some(page) if page != encoding_rs::UTF_8 && !encoding.starts_with("utf") => page.encode(&text).0.into_owned(),
-        _ => text.into_bytes(),
-    };
+    let bytes = crate::table::encoding::encode(&text, &encoding);
     Some(TwinValue::File { name, bytes })
 }
 
@@ -121,7 +121,7 @@ fn columns<'a>(
     for read in tables.reads.all.iter().filter(|read| read.reader == at) {
         match &read.key {
             Key::Name(name) if !columns.iter().any(|column: &Column| column.name == *name) => {
-                columns.push(column(tables, at, columns.len(), name, &[read.key.clone()], None, &empty));
+                columns.push(column(tables, at, columns.len(), name, std::slice::from_ref(&read.key), None, &empty));
             }
             Key::At(place) => places = places.max(usize::try_from(*place + 1).unwrap_or_default()),
             Key::Name(_) => {}

@@ -85,7 +85,8 @@ fn child_work(prepared: &Bound<'_, PyAny>, folder: String) -> Vec<u8> {
 }
 
 fn said(trial: Trial) -> Child {
-    let refused = if trial.denied.is_empty() { String::new() } else { format!("; refused: {}", trial.denied.join(", ")) };
+    let refused =
+        if trial.denied.is_empty() { String::new() } else { format!("; refused: {}", trial.denied.join(", ")) };
     let (state, words) = match trial.end {
         TrialEnd::Reported(bytes) if bytes.is_empty() => (RanState::Crashed, "it gave no answer".to_owned()),
         TrialEnd::Reported(bytes) => return Child::Sent(bytes, trial.denied),
@@ -96,6 +97,7 @@ fn said(trial: Trial) -> Child {
         TrialEnd::MemoryLimit => (RanState::MemoryLimit, "more memory was asked for than allowed".to_owned()),
         TrialEnd::FolderLimit => (RanState::Denied, "it filled its folder".to_owned()),
         TrialEnd::ReportLimit | TrialEnd::Garbled => (RanState::Crashed, "what came back is no answer".to_owned()),
+        TrialEnd::Idle => (RanState::CannotRun, "it stood still: another thread held a lock".to_owned()),
         TrialEnd::NoSignOfLife => (RanState::CannotRun, "no sign of life: another thread held a lock".to_owned()),
         TrialEnd::NoIsolation(part) => (RanState::NoIsolation, format!("no isolation: {part}")),
         TrialEnd::Interrupted => (RanState::CannotRun, "interrupted".to_owned()),

@@ -1,17 +1,27 @@
 //! Data: values that are secret by their key, by the name beside them, by their column, or by their text.
 
-use super::entry::{is_name_key, is_value_key};
+mod column;
+mod key;
+mod tree;
+
+use column::{columns_beside, header_columns, parameters_beside};
+use key::{Key, child, name_beside};
+pub(super) use tree::copy;
+use tree::{dismantle, each_text, free_key};
+
 use super::name::{Class, Name, lexicon};
 use super::place::{Finding, merge, placeholder, placeholder_end, replace};
+use super::quick::Quick;
 use super::quote::{close, quote_at};
 use super::rule::border;
 use super::scan::Scanner;
-use super::worth::{self, Place, is_secret};
+use super::text::{remember, text_of};
+use super::worth::{self, Place, is_flag, is_secret};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// How deep data is followed; what is deeper is replaced.
-const DEEPEST: usize = 200;
+/// How deep data is followed, as deep as it can be read from a text; what is deeper is replaced.
+const DEEPEST: usize = 128;
 
 /// What is known about a value before it is looked at.
 #[derive(Clone, Copy)]
@@ -21,88 +31,74 @@ struct Known {
     direct: bool,
 }
 
-/// Redacted data.
-pub(super) fn redact(scanner: Scanner<'_>, value: &Value) -> Value {
-    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::new() };
-    let mut out = walk.value(value, None, 0);
-    walk.again(&mut out);
-    out
-}
-
-/// Redacted text, or nothing if there is nothing to redact in it. What was found is added to `secrets`.
-pub(super) fn text_of(scanner: Scanner<'_>, text: &str, secrets: &mut Vec<(String, String)>) -> Option<String> {
-    let mut changed: Option<String> = None;
+/// Redacts data in place.
+pub(super) fn redact(scanner: Scanner<'_>, value: &mut Value) {
+    // What was replaced changes what the rest is taken for: until nothing more is found, all is read again.
     for _ in 0..6 {
-        let current = changed.as_deref().unwrap_or(text);
-        let findings = scanner.find(current);
-        if findings.is_empty() {
-            return changed;
+        let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: true, changed: false };
+        walk.value(value, None, 0);
+        walk.again(value);
+        if !walk.changed {
+            return;
         }
-        let findings = merge(current, findings);
-        remember(current, &findings, secrets);
-        let next = replace(current, &findings);
-        if next == current {
-            return changed;
-        }
-        changed = Some(next);
     }
-    // It does not come to rest: nothing of it is believed.
-    Some(placeholder("unreadable"))
+    *value = Value::String(placeholder("unreadable"));
 }
 
-fn remember(text: &str, findings: &[Finding<'_>], secrets: &mut Vec<(String, String)>) {
-    for finding in findings.iter().filter(|finding| finding.repeats) {
-        if let Some(value) = text.get(finding.start..finding.end)
-            && (8..=4096).contains(&value.len())
-            && secrets.len() < 1024
-        {
-            secrets.push((value.to_owned(), finding.rule.to_owned()));
-        }
-    }
+/// Redacts in place what the structure of data makes secret, without reading its texts.
+pub(super) fn by_structure(scanner: Scanner<'_>, value: &mut Value) {
+    Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: false, changed: false }.value(value, None, 0);
+}
+
+/// The rule of a placeholder that is a whole text.
+pub(super) fn rule_of(text: &str) -> Option<&'static str> {
+    let rule = text.strip_prefix("<redacted:")?.strip_suffix('>')?;
+    lexicon().rules().find(|known| *known == rule)
 }
 
 struct Walk<'r> {
     scanner: Scanner<'r>,
     secrets: Vec<(String, String)>,
-    keys: HashMap<String, Key>,
-}
-
-/// What a key says, looked up once.
-#[derive(Clone, Copy)]
-struct Key {
-    name: Option<Name>,
-    /// Its value is a name.
-    names: bool,
-    /// Its value is what the name beside it stands for.
-    values: bool,
-    /// Nothing in it must go.
-    clean: bool,
+    keys: HashMap<String, Key, Quick>,
+    /// Whether texts are read, too.
+    texts: bool,
+    changed: bool,
 }
 
 impl Walk<'_> {
-    fn value(&mut self, value: &Value, known: Option<Known>, depth: usize) -> Value {
+    fn value(&mut self, value: &mut Value, known: Option<Known>, depth: usize) {
         match value {
-            Value::Null | Value::Bool(_) => value.clone(),
-            Value::Number(number) => match known {
-                Some(known) if known.direct && secret_number(known.name, &number.to_string()) => {
-                    Value::String(placeholder(known.name.rule))
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                if let Some(known) = known
+                    && known.direct
+                    && secret_number(known.name, &number.to_string())
+                {
+                    *value = Value::String(placeholder(known.name.rule));
+                    self.changed = true;
                 }
-                _ => value.clone(),
-            },
-            Value::String(text) => Value::String(self.leaf(text, known)),
-            Value::Array(_) | Value::Object(_) if depth >= DEEPEST => Value::String(placeholder("too-deep")),
-            Value::Array(items) => Value::Array(self.list(items, known, depth)),
-            Value::Object(map) => Value::Object(self.map(map, known, depth)),
+            }
+            Value::String(text) => {
+                if let Some(redacted) = self.leaf(text, known) {
+                    *text = redacted;
+                    self.changed = true;
+                }
+            }
+            Value::Array(_) | Value::Object(_) if depth >= DEEPEST => {
+                self.changed = true;
+                dismantle(std::mem::replace(value, Value::String(placeholder("too-deep"))));
+            }
+            Value::Array(items) => self.list(items, known, depth),
+            Value::Object(map) => self.map(map, known, depth),
         }
     }
 
-    fn leaf(&mut self, text: &str, known: Option<Known>) -> String {
-        if let Some(known) = known
-            && let Some(redacted) = self.named(text, known)
-        {
-            return redacted;
+    fn leaf(&mut self, text: &str, known: Option<Known>) -> Option<String> {
+        let named = known.and_then(|known| self.named(text, known));
+        if !self.texts {
+            return named;
         }
-        text_of(self.scanner, text, &mut self.secrets).unwrap_or_else(|| text.to_owned())
+        named.or_else(|| text_of(self.scanner, text, &mut self.secrets))
     }
 
     /// A text whose name is known to be a secret's.
@@ -113,6 +109,9 @@ impl Walk<'_> {
         }
         let rule = known.name.rule;
         if known.name.class >= Class::Authorization {
+            if !self.texts {
+                return None;
+            }
             let named = format!("{rule}: {text}");
             let redacted = text_of(self.scanner, &named, &mut self.secrets)?;
             return redacted.strip_prefix(rule)?.strip_prefix(": ").map(str::to_owned);
@@ -140,30 +139,33 @@ impl Walk<'_> {
 
     fn secret(&mut self, value: &str, rule: &str) {
         let bytes = value.as_bytes();
-        let telling = worth::looks_random(bytes, 8) || bytes.len() >= 8 && worth::kinds(bytes) >= 3;
-        if telling && bytes.len() <= 4096 && self.secrets.len() < 1024 {
+        if worth::is_telling(bytes) && bytes.len() <= 4096 && self.secrets.len() < 1024 {
             self.secrets.push((value.to_owned(), rule.to_owned()));
         }
     }
 
-    fn list(&mut self, items: &[Value], known: Option<Known>, depth: usize) -> Vec<Value> {
-        let named = self.named_items(items);
+    fn list(&mut self, items: &mut [Value], known: Option<Known>, depth: usize) {
+        let texts = items.len() > 1 && items.iter().all(Value::is_string);
+        // Names and markers have keywords in them; a list without any is no more than its items.
+        let stirs =
+            texts && self.texts && items.iter().any(|item| item.as_str().is_some_and(|text| self.scanner.stirs(text)));
+        let flags =
+            texts && self.texts && items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-')));
+        let named = if stirs || texts && !self.texts { self.named_items(items) } else { Vec::new() };
         let columns = header_columns(items);
-        let mut out: Vec<Value> = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in items.iter_mut().enumerate() {
             let own = named.iter().find(|(at, _)| *at == index).map(|(_, name)| Known { name: *name, direct: true });
-            out.push(match (&columns, item) {
-                (Some(columns), Value::Array(cells)) if index > 0 => Value::Array(self.row(cells, columns, depth + 1)),
-                _ => self.value(item, own.or(known), depth + 1),
-            });
-        }
-        if items.len() > 1 && items.iter().all(Value::is_string) {
-            self.joined(&mut out, "\n");
-            if items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-'))) {
-                self.joined(&mut out, " ");
+            match (&columns, item) {
+                (Some(columns), Value::Array(cells)) if index > 0 => self.row(cells, columns, depth + 1),
+                (_, item) => self.value(item, own.or(known), depth + 1),
             }
         }
-        out
+        if stirs {
+            self.joined(items, "\n");
+        }
+        if flags {
+            self.joined(items, " ");
+        }
     }
 
     /// Items that the item before them names: `["x-api-key", value]`, `["--token", value]`.
@@ -172,7 +174,7 @@ impl Walk<'_> {
         for (index, pair) in items.windows(2).enumerate() {
             let (Value::String(name), Value::String(value)) = (&pair[0], &pair[1]) else { continue };
             let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
-            let flag = name.starts_with('-') && !value.starts_with('-');
+            let flag = name.starts_with('-') && !is_flag(value.as_bytes());
             if !(flag || items.len() == 2) || name.len() > 80 || !plain {
                 continue;
             }
@@ -184,9 +186,11 @@ impl Walk<'_> {
         named
     }
 
-    fn row(&mut self, cells: &[Value], columns: &[Option<Name>], depth: usize) -> Vec<Value> {
-        let known = |index: usize| columns.get(index).copied().flatten().map(|name| Known { name, direct: true });
-        cells.iter().enumerate().map(|(index, cell)| self.value(cell, known(index), depth)).collect()
+    fn row(&mut self, cells: &mut [Value], columns: &[Option<Name>], depth: usize) {
+        for (index, cell) in cells.iter_mut().enumerate() {
+            let known = columns.get(index).copied().flatten().map(|name| Known { name, direct: true });
+            self.value(cell, known, depth);
+        }
     }
 
     /// Texts of a list, read as lines of one text: keys in lines, tables, tokens in pieces, arguments of a command.
@@ -214,49 +218,57 @@ impl Walk<'_> {
             if !inside.is_empty() {
                 remember(text, &inside, &mut self.secrets);
                 *text = replace(text, &merge(text, inside));
+                self.changed = true;
             }
         }
     }
 
-    fn map(&mut self, map: &Map<String, Value>, known: Option<Known>, depth: usize) -> Map<String, Value> {
+    fn map(&mut self, map: &mut Map<String, Value>, known: Option<Known>, depth: usize) {
         let keys: Vec<Key> = map.keys().map(|key| self.key(key)).collect();
         let beside = name_beside(map, &keys);
-        let columns = columns_beside(map);
-        let mut out = Map::with_capacity(map.len());
-        for ((key, value), info) in map.iter().zip(&keys) {
+        let columns = columns_beside(map, &keys).or_else(|| parameters_beside(map, &keys));
+        for ((key, value), info) in map.iter_mut().zip(&keys) {
             let child = child(*info, key, known, beside);
-            let value = match (&columns, value) {
-                (Some(columns), Value::Array(rows)) if is_rows_key(key) => Value::Array(
-                    rows.iter()
-                        .map(|row| match row {
-                            Value::Array(cells) => Value::Array(self.row(cells, columns, depth + 2)),
-                            other => self.value(other, child, depth + 2),
-                        })
-                        .collect(),
-                ),
+            match (&columns, &mut *value) {
+                (Some(columns), Value::Array(rows)) if info.rows => self.rows(rows, columns, child, depth + 1),
                 _ => self.value(value, child, depth + 1),
-            };
-            let value = if self.scanner.personal { self.labelled(key, value) } else { value };
-            if info.clean {
-                out.insert(key.clone(), value);
-                continue;
             }
-            let key = text_of(self.scanner, key, &mut self.secrets).unwrap_or_else(|| key.clone());
-            out.insert(free_key(&out, key), value);
+            if info.label {
+                self.labelled(key, value);
+            }
         }
-        out
+        if keys.iter().any(|key| !key.clean) {
+            self.changed = true;
+            for (key, value) in std::mem::take(map) {
+                let key = text_of(self.scanner, &key, &mut self.secrets).unwrap_or(key);
+                let key = free_key(map, key);
+                map.insert(key, value);
+            }
+        }
+    }
+
+    /// Rows of cells, or the cells of one row.
+    fn rows(&mut self, rows: &mut [Value], columns: &[Option<Name>], known: Option<Known>, depth: usize) {
+        if !rows.iter().any(|row| row.is_array() || row.is_object()) {
+            return self.row(rows, columns, depth);
+        }
+        for row in rows {
+            match row {
+                Value::Array(cells) => self.row(cells, columns, depth + 1),
+                other => self.value(other, known, depth + 1),
+            }
+        }
     }
 
     fn key(&mut self, key: &str) -> Key {
         if let Some(known) = self.keys.get(key) {
             return *known;
         }
-        let info = Key {
-            name: lexicon().name(key),
-            names: is_name_key(key),
-            values: is_value_key(key),
-            clean: text_of(self.scanner, key, &mut Vec::new()).is_none(),
-        };
+        let mut info = Key::new(key);
+        if self.texts {
+            info.label = self.scanner.personal && super::personal::may_label(key);
+            info.clean = text_of(self.scanner, key, &mut Vec::new()).is_none();
+        }
         if self.keys.len() < 4096 && key.len() < 200 {
             self.keys.insert(key.to_owned(), info);
         }
@@ -264,22 +276,21 @@ impl Walk<'_> {
     }
 
     /// Personal data that only its key tells.
-    fn labelled(&self, key: &str, value: Value) -> Value {
-        let text = match &value {
-            Value::String(text) if self.scanner.personal && text.len() <= 64 => text.clone(),
-            Value::Number(number) if self.scanner.personal && number.is_u64() => number.to_string(),
-            _ => return value,
+    fn labelled(&mut self, key: &str, value: &mut Value) {
+        let text = match &*value {
+            Value::String(text) if text.len() <= 64 && !text.starts_with("<redacted:") => text.clone(),
+            Value::Number(number) if number.is_u64() => number.to_string(),
+            _ => return,
         };
         if key.len() > 60 || !text.bytes().any(|c| c.is_ascii_digit()) {
-            return value;
+            return;
         }
         let line = format!("{key}: {text}");
         let from = key.len() + 2;
-        let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes())
+        let whole = |hit: &super::personal::Hit| hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address";
+        let findings: Vec<Finding<'_>> = super::personal::find(line.as_bytes(), &[key.len()])
             .into_iter()
-            .filter(|hit| {
-                hit.0 >= from && (value.is_string() || hit.0 == from && hit.1 == line.len() && hit.2 != "ip-address")
-            })
+            .filter(|hit| hit.0 >= from && (value.is_string() || whole(hit)))
             .map(|(start, end, rule)| Finding {
                 start: start - from,
                 end: end - from,
@@ -288,10 +299,9 @@ impl Walk<'_> {
                 repeats: false,
             })
             .collect();
-        if findings.is_empty() || text.starts_with("<redacted:") {
-            value
-        } else {
-            Value::String(replace(&text, &merge(&text, findings)))
+        if !findings.is_empty() {
+            *value = Value::String(replace(&text, &merge(&text, findings)));
+            self.changed = true;
         }
     }
 
@@ -328,143 +338,9 @@ impl Walk<'_> {
     }
 }
 
-/// What is known about the value of a key.
-fn child(info: Key, key: &str, known: Option<Known>, beside: Option<Name>) -> Option<Known> {
-    if let Some(name) = info.name {
-        // The nearer name counts.
-        return Some(Known { name, direct: true });
-    }
-    if let Some(name) = beside
-        && info.values
-    {
-        return Some(Known { name, direct: true });
-    }
-    let known = known?;
-    if known.name.class == Class::Hint && !(info.values || key.bytes().all(|c| c.is_ascii_digit())) {
-        return None;
-    }
-    let special = known.name.class >= Class::Authorization;
-    let name = if special { Name { class: Class::Named, ..known.name } } else { known.name };
-    let number = !key.is_empty() && key.bytes().all(|c| c.is_ascii_digit());
-    Some(Known { name, direct: known.direct && (number || info.values) })
-}
-
-fn each_text(value: &mut Value, change: &dyn Fn(&str) -> Option<String>) {
-    match value {
-        Value::String(text) => {
-            if let Some(changed) = change(text) {
-                *text = changed;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
-        Value::Object(map) => {
-            if map.keys().any(|key| change(key).is_some()) {
-                let old = std::mem::take(map);
-                for (key, value) in old {
-                    let key = change(&key).unwrap_or(key);
-                    let key = free_key(map, key);
-                    map.insert(key, value);
-                }
-            }
-            map.values_mut().for_each(|item| each_text(item, change));
-        }
-        _ => {}
-    }
-}
-
-/// A key that is not taken: two secrets as keys must not become one.
-fn free_key(map: &Map<String, Value>, key: String) -> String {
-    if !map.contains_key(&key) {
-        return key;
-    }
-    (2..).map(|n| format!("{key}#{n}")).find(|key| !map.contains_key(key)).unwrap_or(key)
-}
-
 fn secret_number(name: Name, digits: &str) -> bool {
     let digits = digits.trim_start_matches('-');
     (name.class == Class::Strong || name.rule == "code" && name.class == Class::Named)
         && digits.len() >= 4
         && digits.bytes().all(|c| c.is_ascii_digit())
-}
-
-/// The secret's name in `{"name": NAME, "value": …}`.
-fn name_beside(map: &Map<String, Value>, keys: &[Key]) -> Option<Name> {
-    if map.len() > 32 || !keys.iter().any(|key| key.values) {
-        return None;
-    }
-    map.values().zip(keys).filter(|(_, key)| key.names).find_map(|(value, _)| {
-        let text = value.as_str().or_else(|| value.as_array()?.last()?.as_str())?;
-        lexicon().name(text.rsplit('/').next()?)
-    })
-}
-
-/// The secret columns in `{"columns": [...], "data": [[...]]}`.
-fn columns_beside(map: &Map<String, Value>) -> Option<Vec<Option<Name>>> {
-    let (_, columns) = map.iter().find(|(key, value)| value.is_array() && is_columns_key(key))?;
-    let names = column_names(columns.as_array()?)?;
-    (names.iter().any(Option::is_some) && map.keys().any(|key| is_rows_key(key))).then_some(names)
-}
-
-fn column_names(columns: &[Value]) -> Option<Vec<Option<Name>>> {
-    columns
-        .iter()
-        .map(|column| match column {
-            Value::String(name) => Some(lexicon().name(name)),
-            Value::Object(map) => Some(
-                map.iter().filter(|(key, _)| is_name_key(key)).find_map(|(_, name)| lexicon().name(name.as_str()?)),
-            ),
-            _ => None,
-        })
-        .collect()
-}
-
-fn is_columns_key(key: &str) -> bool {
-    matches!(
-        key.to_lowercase().as_str(),
-        "columns"
-            | "header"
-            | "headers"
-            | "fields"
-            | "names"
-            | "cols"
-            | "schema"
-            | "keys"
-            | "column_names"
-            | "fieldnames"
-            | "description"
-    )
-}
-
-fn is_rows_key(key: &str) -> bool {
-    matches!(
-        key.to_lowercase().as_str(),
-        "data"
-            | "rows"
-            | "values"
-            | "records"
-            | "body"
-            | "cells"
-            | "items"
-            | "result"
-            | "results"
-            | "sample"
-            | "head"
-            | "row"
-            | "parameters"
-    )
-}
-
-/// The secret columns of a list of rows whose first row is the header.
-fn header_columns(items: &[Value]) -> Option<Vec<Option<Name>>> {
-    let (Value::Array(header), Some(Value::Array(second))) = (items.first()?, items.get(1)) else { return None };
-    if header.len() < 2
-        || header.len() != second.len()
-        || !header.iter().all(Value::is_string)
-        || header.len() == 2 && items.len() == 2
-    {
-        return None;
-    }
-    let names = column_names(header)?;
-    let second_is_value = header.len() == 2 && names[0].is_some();
-    (names.iter().any(Option::is_some) && !second_is_value).then_some(names)
 }

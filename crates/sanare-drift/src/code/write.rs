@@ -20,7 +20,6 @@ pub const HELPERS: &[&str] = &[
     "flag_as_digit",
     "empty_if_null",
     "read_dates",
-    "without_null_word",
     "sheet_of",
     "column_names",
     "joined",

@@ -3,11 +3,13 @@
 
 use sanare_core::outcome::Reason;
 
+use crate::code::keyword;
 use crate::code::table_reader::Form;
 use crate::code::table_reads::Key;
 use crate::code::table_uses::Op;
 use crate::code::write::Writer;
 use crate::engine::refused;
+use crate::kind::header_row::put;
 use crate::kind::rows::wrap_rows;
 use crate::kind::{Layers, Subject, units};
 use crate::number::{Grammar, Negative, Undecided};
@@ -23,8 +25,10 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     if tables.code.has("plain_numbers") {
         return None;
     }
-    let columns: Vec<NumberColumn> =
-        tables.number_columns(at, view).into_iter().filter(|column| !column.read_right).collect();
+    // Columns that happen to be read right in this file are decided with the others: the next file may differ.
+    let all: Vec<NumberColumn> = tables.number_columns(at, view);
+    let (columns, quiet): (Vec<NumberColumn>, Vec<NumberColumn>) =
+        all.into_iter().partition(|column| !column.read_right);
     if columns.is_empty() {
         return None;
     }
@@ -59,15 +63,25 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
             ));
         }
     }
-    let Some(style) = Style::of(&grammars, &columns, view) else {
+    let names: Vec<String> = columns.iter().map(shown).collect();
+    let mut wrapped = columns.clone();
+    let separated = grammars.iter().any(|grammar| grammar.decimal == Some(',') || !grammar.grouping.is_empty());
+    for column in quiet.iter().filter(|_| separated) {
+        match &column.grammar {
+            Ok(grammar) => grammars.push(grammar),
+            Err(Undecided::NoValues | Undecided::TwoReadings(_)) => {}
+            Err(_) => continue,
+        }
+        wrapped.push(column.clone());
+    }
+    let Some(style) = Style::of(&grammars, &wrapped, view) else {
         return Some(refused(Reason::Ambiguous, "the numbers are not all written the same way"));
     };
     let source = if reader.form.is_frame() {
-        in_frame(tables, at, &columns, &style)
+        in_frame(tables, at, &wrapped, &style)
     } else {
-        in_rows(tables, at, &columns, &style)
+        in_rows(tables, at, &wrapped, &style)
     };
-    let names: Vec<String> = columns.iter().map(shown).collect();
     let summary = format!("the numbers of {} are now written {}", names.join(", "), style.described());
     let evidence = vec![format!("one grammar reads every value of {}", names.join(", "))];
     Some(Layers::structural("number_format", source, summary, evidence))
@@ -92,6 +106,7 @@ struct Style {
     prefixes: Vec<String>,
     suffixes: Vec<String>,
     bare: bool,
+    parentheses: bool,
     minus: Vec<char>,
     target: char,
     sign: Vec<String>,
@@ -107,13 +122,14 @@ impl Style {
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             bare: false,
+            parentheses: false,
             minus: Vec::new(),
             target: '.',
             sign: Vec::new(),
             old: None,
         };
         for grammar in grammars {
-            if grammar.negative != Negative::Leading
+            if grammar.negative == Negative::Trailing
                 || (style.decimal.is_some() && grammar.decimal.is_some() && style.decimal != grammar.decimal)
             {
                 return None;
@@ -123,6 +139,7 @@ impl Style {
             add(&mut style.prefixes, &grammar.prefixes);
             add(&mut style.suffixes, &grammar.suffixes);
             add(&mut style.minus, &grammar.minus);
+            style.parentheses |= grammar.negative == Negative::Parentheses;
             style.bare |= grammar.prefixes.is_empty() && grammar.suffixes.is_empty();
         }
         if style.decimal.is_some_and(|decimal| style.grouping.contains(&decimal)) {
@@ -169,6 +186,7 @@ impl Style {
         signs.extend(self.prefixes.iter().cloned());
         signs.extend(self.suffixes.iter().cloned());
         signs.extend(self.minus.iter().map(|letter| letter.to_string()));
+        signs.extend(self.parentheses.then(|| "(".to_owned()));
         signs.retain(|sign| !accepted.contains(sign.as_str()));
         signs
     }
@@ -176,7 +194,7 @@ impl Style {
     fn pattern(&self) -> String {
         let either = |texts: &[String]| texts.iter().map(|text| escaped(text)).collect::<Vec<_>>().join("|");
         let minus: String = self.minus.iter().map(|letter| escaped(&letter.to_string())).collect();
-        let sign = format!("[-+{minus}]?");
+        let sign = if self.parentheses { format!("[-+({minus}]?") } else { format!("[-+{minus}]?") };
         let optional = if self.bare { "?" } else { "" };
         let mut pattern = String::from("\\s*");
         pattern.push_str(&sign);
@@ -196,7 +214,7 @@ impl Style {
         if !self.suffixes.is_empty() {
             pattern.push_str(&format!("(?:\\s*(?:{})){optional}", either(&self.suffixes)));
         }
-        pattern.push_str("\\s*");
+        pattern.push_str(if self.parentheses { "\\)?\\s*" } else { "\\s*" });
         pattern
     }
 
@@ -210,6 +228,10 @@ impl Style {
         }
         for letter in &self.grouping {
             replace(&letter.to_string(), "");
+        }
+        if self.parentheses {
+            replace("(", "-");
+            replace(")", "");
         }
         for letter in &self.minus {
             replace(&letter.to_string(), "-");
@@ -230,6 +252,9 @@ impl Style {
         }
         for affix in self.prefixes.iter().chain(&self.suffixes) {
             parts.push(format!("with {affix}"));
+        }
+        if self.parentheses {
+            parts.push("with parentheses for a minus".to_owned());
         }
         if !self.minus.is_empty() {
             parts.push("with another minus sign".to_owned());
@@ -361,20 +386,41 @@ fn in_frame(tables: &Tables, at: usize, columns: &[NumberColumn], style: &Style)
     if named.len() != columns.len() || tables.code.has("column_names") || style.old.is_some() {
         return None;
     }
-    let module = crate::code::dotted(&reader.call?.func)?;
+    let call = reader.call?;
+    if ["decimal", "thousands", "converters"].iter().any(|word| keyword(call, word).is_some()) {
+        return None;
+    }
+    let module = crate::code::dotted(&call.func)?;
     let module = module.rsplit_once('.')?.0.to_owned();
     let pattern = style.pattern();
     let condition = style.condition(&writer, "text");
     let mut chain = style.chain(&writer);
     chain =
         chain.replace(".replace(", ".str.replace(").replace("\")", "\", regex=False)").replace("')", "', regex=False)");
+    // The reader must not read the cells as numbers before it is known how they are written.
+    let texts: Vec<String> = columns
+        .iter()
+        .flat_map(|column| column.names.iter())
+        .map(|name| format!("{}: str", writer.quote(name)))
+        .collect();
+    let texts = texts.join(", ");
+    if reader.form == Form::Frame {
+        match keyword(call, "dtype") {
+            None => put(&mut writer, call, "dtype", &format!("{{{texts}}}"))?,
+            Some(sanare_source::ast::Expr::Dict(given)) if !given.items.is_empty() => {
+                writer.after(&given.items.last()?.value, format!(", {texts}"));
+            }
+            Some(_) => return None,
+        }
+    }
+    let cells = if reader.form == Form::Frame { "frame[name]" } else { "frame[name].dropna().astype(str)" };
     wrap_rows(tables, at, &mut writer, "plain_numbers", &named)?;
     writer.helper(&format!(
         "def plain_numbers(frame, *names):\n    # numbers may be written {described}; one file is written one way throughout\n    \
-         for name in names:\n        texts = frame[name].dropna().astype(str)\n        \
-         if any({condition} for text in texts):\n            if not texts.str.fullmatch(r\"{pattern}\").all():\n                \
+         new = any({condition} for name in names for text in frame[name].dropna().astype(str))\n    for name in names:\n        \
+         texts = {cells}\n        if new:\n            if not texts.dropna().str.fullmatch(r\"{pattern}\").all():\n                \
          raise ValueError(f\"the numbers of {{name!r}} are not all written the same way\")\n            \
-         frame[name] = {module}.to_numeric(texts{chain})\n    return frame",
+         texts = texts{chain}\n        frame[name] = {module}.to_numeric(texts) if len(texts) else texts.astype(object)\n    return frame",
         described = style.described(),
     ));
     writer.finish()

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{Tables, View};
-use crate::code::table_reads::{Key, Via};
+use sanare_source::ast::Expr;
+
+use crate::code::table_reader::Form;
+use crate::code::table_reads::{Key, Read, Via};
 use crate::code::table_uses::{Becomes, Op, Use};
 use crate::number::{self, Grammar, Undecided};
-use crate::profile::Profile;
+use crate::profile::{Kind, Profile};
 use crate::values;
 
 /// A column that the code makes numbers of.
@@ -76,7 +79,11 @@ impl<'a> Tables<'a> {
         let now = self.called_now(at, view);
         let mut columns: Vec<NumberColumn<'a>> = Vec::new();
         for read in self.reads.all.iter().filter(|read| read.reader == at && !matches!(read.via, Via::Index)) {
-            let uses: Vec<Use<'a>> = self.code.uses(read).into_iter().filter(Use::is_number).collect();
+            let mut uses: Vec<Use<'a>> = self.code.uses(read).into_iter().filter(Use::is_number).collect();
+            if uses.is_empty() {
+                uses.extend(self.by_memory(at, view, read));
+            }
+            self.as_the_reader_does(at, &mut uses);
             if uses.is_empty() {
                 continue;
             }
@@ -96,11 +103,49 @@ impl<'a> Tables<'a> {
                 set_aside,
             });
         }
+        let framed = self.readers.get(at).is_some_and(|reader| reader.form.is_frame());
         for column in &mut columns {
+            column.set_aside &= !framed;
             column.judge(view);
         }
         adopt_from_neighbours(&mut columns, view);
         columns
+    }
+}
+
+impl<'a> Tables<'a> {
+    /// A data frame's column that was numbers before is numbers to the code, whatever the code does with it.
+    fn by_memory(&self, at: usize, view: &View, read: &Read<'a>) -> Option<Use<'a>> {
+        let reader = self.readers.get(at).filter(|reader| reader.form == Form::Frame)?;
+        let Key::Name(name) = &read.key else { return None };
+        let old = view.remembered?.columns.iter().find(|(column, _)| column == name).map(|(_, profile)| profile)?;
+        let typed = reader.keyword("dtype").is_some_and(|types| match self.code.resolve(types) {
+            Expr::Dict(dict) => dict.iter_keys().flatten().filter_map(crate::code::text_of).any(|key| key == name),
+            _ => true,
+        });
+        let numbers = old.kind() == Kind::Number && !typed && !self.made.contains(name);
+        numbers.then(|| Use {
+            ops: Vec::new(),
+            becomes: Becomes::Number,
+            call: None,
+            from: read.expr,
+            set_aside: false,
+            outside: false,
+        })
+    }
+
+    /// `read_csv(..., decimal=",", thousands=".")` reads cells as if the code replaced them.
+    fn as_the_reader_does(&self, at: usize, uses: &mut [Use<'a>]) {
+        let Some(reader) = self.readers.get(at).filter(|reader| reader.form == Form::Frame) else { return };
+        let given = |name: &str| reader.keyword(name).and_then(|value| self.code.constant_text(value));
+        for one in uses {
+            if let Some(decimal) = given("decimal").filter(|decimal| *decimal != ".") {
+                one.ops.insert(0, Op::Replace(decimal, "."));
+            }
+            if let Some(thousands) = given("thousands") {
+                one.ops.insert(0, Op::Replace(thousands, ""));
+            }
+        }
     }
 }
 

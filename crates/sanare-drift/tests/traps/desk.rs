@@ -1,5 +1,7 @@
 //! What the trap tests share: columns by name and kind of value, and one way to ask for a decision.
 
+use std::sync::OnceLock;
+
 use sanare_drift::lexicon::Lexicon;
 use sanare_drift::matching::{Expected, ImpliedType, MatchContext, Seen, match_fields};
 use sanare_drift::problem::{Mapping, Refusal};
@@ -23,7 +25,11 @@ pub fn values(kind: char) -> &'static [&'static str] {
 
 /// The profile of values of one kind.
 pub fn profile(kind: char) -> Profile {
-    Profile::of_texts(values(kind).iter().copied())
+    static PROFILES: OnceLock<Vec<(char, Profile)>> = OnceLock::new();
+    let profiles = PROFILES.get_or_init(|| {
+        "ncdztkifr".chars().map(|kind| (kind, Profile::of_texts(values(kind).iter().copied()))).collect()
+    });
+    profiles.iter().find(|(one, _)| *one == kind).unwrap().1.clone()
 }
 
 /// What code makes of such values.

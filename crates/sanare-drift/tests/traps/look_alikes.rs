@@ -105,6 +105,8 @@ const LOOK_ALIKES: &[(&str, &str, char)] = &[
     ("home_goals", "away_goals", 'c'),
     ("price_to_sales", "sales_to_price", 'n'),
     ("usd_eur", "eur_usd", 'n'),
+    ("rate_usd_eur", "rate_eur_usd", 'n'),
+    ("exchange rate USD/EUR", "exchange rate EUR/USD", 'n'),
     ("customer_order_count", "order_customer_count", 'c'),
     ("gross_price_net_weight", "net_price_gross_weight", 'n'),
     ("origin", "destination", 't'),

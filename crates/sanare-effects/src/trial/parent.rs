@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::child::{self, Birth};
 use super::folder::size_of;
-use super::offspring::{Offspring, State};
 use super::wire::{self, Ear, Heard, SECRET};
 use super::{CannotFork, Hooks, Limits, Trial, TrialEnd};
+use crate::process::offspring::{Offspring, State};
 use crate::sandbox::{Part, Prepared, ShutIn, address_space, answer_refused};
 
 /// How often a quiet child's folder is measured.
@@ -27,6 +27,8 @@ pub struct Running {
     limits: Limits,
     allowance: ShutIn,
     alive: bool,
+    /// How much processor time it had used when it last used some, and when that was.
+    busy: (Duration, Instant),
     denied: Vec<&'static str>,
     memory_refused: bool,
     weaker: Vec<Part>,
@@ -69,6 +71,7 @@ pub fn start(
         limits: *limits,
         allowance: prepared.allowance.clone(),
         alive: false,
+        busy: (Duration::ZERO, began),
         denied: Vec::new(),
         memory_refused: false,
         weaker: prepared.weaker().to_vec(),
@@ -124,9 +127,7 @@ impl Running {
                 stop().then_some(Some(TrialEnd::Interrupted))
             }
             Err(_) => Some(Some(TrialEnd::Garbled)),
-            Ok([false, false]) => (size_of(&self.allowance.write, self.allowance.folder_size)
-                > self.allowance.folder_size)
-                .then_some(Some(TrialEnd::FolderLimit)),
+            Ok([false, false]) => self.look(),
             // What was sent before a refused call must be heard before it, and may have arrived since the poll.
             Ok([_, refused]) => self.listen().or_else(|| {
                 if refused {
@@ -135,6 +136,21 @@ impl Running {
                 None
             }),
         }
+    }
+
+    /// Nothing was said for a while: is it still at work, and within its folder?
+    fn look(&mut self) -> Option<Option<TrialEnd>> {
+        /// Less than this is the kernel's own rounding.
+        const SOME: Duration = Duration::from_micros(200);
+        let cpu = self.child.cpu();
+        if cpu > self.busy.0 + SOME {
+            self.busy = (cpu, Instant::now());
+        }
+        if self.alive && self.busy.1.elapsed() >= self.limits.idle {
+            return Some(Some(TrialEnd::Idle));
+        }
+        let most = self.allowance.folder_size;
+        (size_of(&self.allowance.write, most) > most).then_some(Some(TrialEnd::FolderLimit))
     }
 
     /// Answers a refused call and notes it.

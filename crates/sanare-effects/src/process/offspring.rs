@@ -4,14 +4,14 @@ use std::time::Duration;
 
 /// A child that is still to be collected. Dropping it ends and collects it with everything in its group.
 #[derive(Debug)]
-pub(super) struct Offspring {
+pub(crate) struct Offspring {
     pid: libc::pid_t,
     collected: bool,
 }
 
 /// How a child is, without collecting it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     Alive,
     Dead,
     /// Somebody else collected it.
@@ -20,23 +20,24 @@ pub(super) enum State {
 
 /// What is known of a collected child.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Death {
+pub(crate) struct Death {
     /// None when somebody else collected it.
-    pub(super) status: Option<i32>,
-    pub(super) cpu: Duration,
+    pub(crate) status: Option<i32>,
+    pub(crate) cpu: Duration,
 }
 
 impl Offspring {
-    pub(super) fn new(pid: libc::pid_t) -> Self {
+    pub(crate) fn new(pid: libc::pid_t) -> Self {
         Self { pid, collected: false }
     }
 
-    pub(super) fn pid(&self) -> libc::pid_t {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn pid(&self) -> libc::pid_t {
         self.pid
     }
 
     #[expect(unsafe_code, reason = "children by number have no safe counterpart in the standard library")]
-    pub(super) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         // SAFETY: all-zero bytes are a valid answer, and the call writes one whole answer.
         unsafe {
             let mut found: libc::siginfo_t = std::mem::zeroed();
@@ -51,7 +52,7 @@ impl Offspring {
 
     /// Ends it and its group, while it still holds its number: once it is collected, that may be another process's.
     #[expect(unsafe_code, reason = "signals by number have no safe counterpart in the standard library")]
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         if self.state() == State::Gone {
             return;
         }
@@ -63,8 +64,9 @@ impl Offspring {
     }
 
     /// Its time on processors so far.
+    #[cfg(target_os = "linux")]
     #[expect(unsafe_code, reason = "another process's clock has no counterpart in the standard library")]
-    pub(super) fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         // SAFETY: both calls write one whole value at the given address.
         unsafe {
             let (mut clock, mut time) = (0, std::mem::zeroed::<libc::timespec>());
@@ -79,7 +81,7 @@ impl Offspring {
 
     /// Ends it, waits until the kernel has cleared it away, and takes its status.
     #[expect(unsafe_code, reason = "children by number have no safe counterpart in the standard library")]
-    pub(super) fn collect(&mut self) -> Death {
+    pub(crate) fn collect(&mut self) -> Death {
         self.end();
         self.collected = true;
         // SAFETY: the calls write a whole status and a whole usage, which all-zero bytes are.
@@ -107,5 +109,6 @@ impl Drop for Offspring {
 }
 
 fn duration(time: libc::timeval) -> Duration {
-    Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
+    Duration::from_secs(time.tv_sec.unsigned_abs())
+        + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or_default())
 }
