@@ -27,6 +27,7 @@ mod walks;
 use sanare_core::gate::Gate;
 
 pub(crate) use fence::has_same_header;
+pub(crate) use paths::path_roles;
 
 use crate::vet::{Case, FenceCase, VetContext};
 

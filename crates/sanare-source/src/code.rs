@@ -6,9 +6,13 @@ mod collect;
 
 pub(crate) use collect::elements as collect_elements;
 
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ruff_python_ast::{Expr, Parameters, Stmt, StmtFunctionDef};
+
+/// How many steps looking through the names of one function may take; ordinary ones take a few thousand.
+pub(crate) const FUEL: u32 = 400_000;
 
 /// What one function holds. The header (decorators, parameters) is not part of it; the parameters' names are bound in
 /// scope 0.
@@ -26,7 +30,24 @@ pub(crate) struct Code<'a> {
     pub texts: Vec<Text<'a>>,
     /// Attribute names in `match` patterns: `case Point(x=0)`.
     pub pattern_attributes: Vec<&'a str>,
+    /// Steps left for looking through names; see [`Code::step`].
+    fuel: Cell<u32>,
+    /// The names that are being looked through; one that is met again adds nothing.
+    open: RefCell<Vec<(Look, usize, String)>>,
     places: HashMap<usize, usize>,
+}
+
+/// What a name is looked through for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// The dotted paths it may stand for.
+    Paths,
+    /// The texts it may be.
+    Texts,
+    /// The list it may be.
+    Lists,
+    /// Whether it is constant.
+    Constant,
 }
 
 /// A statement and what it stands in.
@@ -136,6 +157,31 @@ impl<'a> Code<'a> {
     /// Lays a function out.
     pub fn of(function: &'a StmtFunctionDef) -> Self {
         collect::function(function)
+    }
+
+    /// Takes one step of looking through names. `false` once [`FUEL`] is used up: names bound to each other many times
+    /// over would otherwise take for ever. Such a candidate is refused ([`Code::is_entangled`]).
+    pub fn step(&self) -> bool {
+        let left = self.fuel.get();
+        self.fuel.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Looks through a name of a scope, unless that is being done already.
+    pub fn through<T>(&self, look: Look, scope: usize, name: &str, work: impl FnOnce() -> T) -> Option<T> {
+        let key = (look, scope, name.to_owned());
+        if self.open.borrow().contains(&key) {
+            return None;
+        }
+        self.open.borrow_mut().push(key);
+        let found = work();
+        self.open.borrow_mut().pop();
+        Some(found)
+    }
+
+    /// Did looking through names have to be given up?
+    pub fn is_entangled(&self) -> bool {
+        self.fuel.get() == 0
     }
 
     /// Where an expression of this function is in [`Code::exprs`].

@@ -2,7 +2,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, Number, Operator, UnaryOp};
 
-use crate::code::{Binding, BindingKind, collect_elements};
+use crate::code::{Binding, BindingKind, Look, collect_elements};
 use crate::lens::{Lens, Referent};
 use crate::module::Global;
 
@@ -20,7 +20,7 @@ pub(crate) fn texts(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>) -> Vec<S
 }
 
 fn texts_in(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>, depth: usize) -> Vec<String> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     let go = |inner: &Expr| texts_in(lens, inner, scope, depth + 1);
@@ -69,9 +69,12 @@ fn interpolated(
 
 fn name_texts(lens: &Lens<'_>, name: &str, scope: Option<usize>, depth: usize) -> Vec<String> {
     match lens.referent(name, scope) {
-        Referent::Local(holder, bindings) => {
-            bindings.iter().flat_map(|binding| binding_texts(lens, name, holder, binding, depth)).collect()
-        }
+        Referent::Local(holder, bindings) => lens
+            .code
+            .through(Look::Texts, holder, name, || {
+                bindings.iter().flat_map(|binding| binding_texts(lens, name, holder, binding, depth)).collect()
+            })
+            .unwrap_or_default(),
         Referent::Outer(globals) => globals
             .iter()
             .flat_map(|global| match global {
@@ -144,7 +147,7 @@ fn fixed_elements<'e>(
     scope: Option<usize>,
     depth: usize,
 ) -> Vec<(&'e Expr, Option<usize>)> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     if let Some(parts) = collect_elements(expr) {
@@ -154,13 +157,16 @@ fn fixed_elements<'e>(
         Expr::Set(node) => node.elts.iter().map(|part| (part, scope)).collect(),
         Expr::Dict(node) => node.iter_keys().flatten().map(|part| (part, scope)).collect(),
         Expr::Name(name) => match lens.referent(name.id.as_str(), scope) {
-            Referent::Local(_, bindings) => bindings
-                .iter()
-                .flat_map(|binding| match &binding.kind {
-                    BindingKind::Value(value) => fixed_elements(lens, value, Some(binding.scope), depth + 1),
-                    _ => Vec::new(),
+            Referent::Local(holder, bindings) => lens
+                .code
+                .through(Look::Lists, holder, name.id.as_str(), || {
+                    let lists = bindings.iter().map(|binding| match &binding.kind {
+                        BindingKind::Value(value) => fixed_elements(lens, value, Some(binding.scope), depth + 1),
+                        _ => Vec::new(),
+                    });
+                    lists.flatten().collect()
                 })
-                .collect(),
+                .unwrap_or_default(),
             Referent::Outer(globals) => globals
                 .iter()
                 .flat_map(|global| match global {
@@ -228,7 +234,7 @@ fn dict_parts<'e>(
 }
 
 fn element_texts(lens: &Lens<'_>, expr: &Expr, part: Option<usize>, scope: Option<usize>, depth: usize) -> Vec<String> {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return Vec::new();
     }
     if let (Some(part), Some(parts)) = (part, collect_elements(expr)) {
@@ -364,7 +370,7 @@ pub(crate) fn is_constant(lens: &Lens<'_>, expr: &Expr) -> bool {
 }
 
 fn constant_in(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>, depth: usize) -> bool {
-    if depth > DEPTH {
+    if depth > DEPTH || !lens.code.step() {
         return false;
     }
     let go = |inner: &Expr| constant_in(lens, inner, scope, depth + 1);
@@ -395,11 +401,14 @@ fn constant_in(lens: &Lens<'_>, expr: &Expr, scope: Option<usize>, depth: usize)
         }
         Expr::Name(name) => match lens.referent(name.id.as_str(), scope) {
             Referent::Local(holder, bindings) => {
-                !is_changed(lens, name.id.as_str(), holder)
-                    && bindings.iter().all(|binding| match &binding.kind {
+                let constant = || {
+                    bindings.iter().all(|binding| match &binding.kind {
                         BindingKind::Value(value) => constant_in(lens, value, Some(binding.scope), depth + 1),
                         _ => false,
                     })
+                };
+                !is_changed(lens, name.id.as_str(), holder)
+                    && lens.code.through(Look::Constant, holder, name.id.as_str(), constant).unwrap_or(false)
             }
             Referent::Outer(globals) => globals.iter().all(|global| match global {
                 Global::Value(value) => constant_in(lens, value, None, depth + 1),

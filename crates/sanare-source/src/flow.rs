@@ -1,8 +1,10 @@
 //! Where control goes after a statement: what a handler leads to, and whether a block can be left at its end.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use ruff_python_ast::{Expr, Stmt, StmtTry};
+use ruff_python_ast::{Expr, Stmt, StmtFor, StmtTry};
+use ruff_text_size::Ranged;
 
 use crate::code::{BindingKind, ScopeKind, blocks, collect_elements};
 use crate::constant;
@@ -14,6 +16,8 @@ use crate::same::is_report;
 pub(crate) struct Flow<'a> {
     rest: Vec<&'a [Stmt]>,
     loops: Vec<(&'a Stmt, Vec<&'a [Stmt]>)>,
+    /// Names that hold an older value if the attempt failed.
+    stale: BTreeSet<&'a str>,
 }
 
 /// Calls `visit` for every `try`, functions inside included, with what comes after it.
@@ -70,10 +74,26 @@ impl<'a> Flow<'a> {
         if !is_written_list(lens, &node.iter) {
             return false;
         }
-        let outer = Flow { rest: after.clone(), loops: self.loops[..self.loops.len() - 1].to_vec() };
+        let loops = self.loops[..self.loops.len() - 1].to_vec();
+        let stale = target_names(&node.body)
+            .into_iter()
+            .filter(|name| !loops.is_empty() || is_bound_outside(lens, name, node))
+            .collect();
+        let outer = Flow { rest: after.clone(), loops, stale };
         let end = || outer.rest_covers(lens, exception) || outer.rest_asks(lens, &target_names(&node.body));
         covers(lens, &node.orelse, exception, &outer, &end)
     }
+}
+
+/// Is a name bound anywhere but in this loop?
+fn is_bound_outside(lens: &Lens<'_>, name: &str, node: &StmtFor) -> bool {
+    let range = node.range();
+    lens.code
+        .scopes
+        .iter()
+        .filter_map(|scope| scope.names.get(name))
+        .flatten()
+        .any(|binding| binding.stmt.is_none_or(|stmt| !range.contains_range(lens.code.stmts[stmt].stmt.range())))
 }
 
 fn target_names(body: &[Stmt]) -> BTreeSet<&str> {
@@ -150,8 +170,23 @@ pub(crate) fn covers(
     end: &dyn Fn() -> bool,
 ) -> bool {
     let Some((stmt, rest)) = body.split_first() else { return end() };
-    let then = || covers(lens, rest, exception, flow, end);
+    // Asked at most once, however many branches lead there.
+    let answer = OnceCell::new();
+    let then = || *answer.get_or_init(|| covers(lens, rest, exception, flow, end));
     let inside = |block: &[Stmt]| covers(lens, block, exception, flow, &then);
+    if !flow.stale.is_empty() {
+        let value = match stmt {
+            Stmt::If(node) if is_absence_test(&node.test, &flow.stale) => return inside(&node.body),
+            Stmt::Assign(node) => Some(&*node.value),
+            Stmt::AugAssign(node) => Some(&*node.value),
+            Stmt::Expr(node) => Some(&*node.value),
+            Stmt::Return(node) => node.value.as_deref(),
+            _ => None,
+        };
+        if value.is_some_and(|value| !names_in(value).is_disjoint(&flow.stale)) {
+            return false;
+        }
+    }
     match stmt {
         Stmt::Raise(_) => true,
         Stmt::Assert(node) => matches!(&*node.test, Expr::BooleanLiteral(value) if !value.value) || then(),
@@ -327,7 +362,7 @@ fn is_used_to_read(lens: &Lens<'_>, target: &Expr) -> bool {
 /// Does a value come from work on the data: a call, a subscript or a comprehension over names of the function, other than
 /// the exception and what was gathered so far?
 pub(crate) fn is_work(lens: &Lens<'_>, value: &Expr, exception: Option<&str>) -> bool {
-    if constant::is_constant(lens, value) {
+    if !lens.code.step() || constant::is_constant(lens, value) {
         return false;
     }
     match value {

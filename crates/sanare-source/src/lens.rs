@@ -5,7 +5,7 @@
 
 use ruff_python_ast::{Expr, ExprCall, StmtFunctionDef};
 
-use crate::code::{Binding, BindingKind, Code};
+use crate::code::{Binding, BindingKind, Code, Look};
 use crate::constant;
 use crate::lists::lists;
 use crate::module::{Global, Module};
@@ -30,6 +30,40 @@ pub(crate) enum Referent<'l, 'a> {
     Builtin,
 }
 
+/// Methods of texts and bytes, and those that read them: what they give has no path any more.
+const TO_DATA: &[&str] = &[
+    "strip",
+    "lstrip",
+    "rstrip",
+    "lower",
+    "upper",
+    "casefold",
+    "title",
+    "split",
+    "rsplit",
+    "splitlines",
+    "partition",
+    "rpartition",
+    "replace",
+    "decode",
+    "encode",
+    "join",
+    "format",
+    "read",
+    "readline",
+    "readlines",
+    "read_text",
+    "read_bytes",
+    "removeprefix",
+    "removesuffix",
+    "translate",
+    "zfill",
+    "isoformat",
+    "strftime",
+    "hexdigest",
+    "digest",
+];
+
 const DEPTH: usize = 10;
 const WIDTH: usize = 8;
 
@@ -50,7 +84,7 @@ impl<'a> Lens<'a> {
     }
 
     fn paths_in(&self, expr: &Expr, scope: Option<usize>, depth: usize) -> Vec<String> {
-        if depth > DEPTH {
+        if depth > DEPTH || !self.code.step() {
             return Vec::new();
         }
         let go = |inner: &Expr| self.paths_in(inner, scope, depth + 1);
@@ -75,9 +109,12 @@ impl<'a> Lens<'a> {
 
     fn name_paths(&self, name: &str, scope: Option<usize>, depth: usize) -> Vec<String> {
         match self.referent(name, scope) {
-            Referent::Local(_, bindings) => {
-                bindings.iter().flat_map(|binding| self.binding_paths(binding, depth)).collect()
-            }
+            Referent::Local(holder, bindings) => self
+                .code
+                .through(Look::Paths, holder, name, || {
+                    bindings.iter().flat_map(|binding| self.binding_paths(binding, depth)).collect()
+                })
+                .unwrap_or_default(),
             Referent::Outer(globals) => globals
                 .iter()
                 .flat_map(|global| match global {
@@ -144,6 +181,8 @@ impl<'a> Lens<'a> {
                     found.extend(module.into_iter().flat_map(|module| constant::texts(self, module, scope)));
                 }
                 "functools.partial" => found.extend(call.arguments.args.first().into_iter().flat_map(go)),
+                // What a text method gives is data, whatever the text came from.
+                _ if TO_DATA.contains(&path.rsplit('.').next().unwrap_or(&path)) => {}
                 _ => found.push(format!("{path}()")),
             }
         }

@@ -65,7 +65,16 @@ pub(crate) struct Walks {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abilities {
+    pub effect_words: EffectWords,
     pub ability: Vec<Ability>,
+}
+
+/// First words of names that say that something leaves the process or is kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EffectWords {
+    pub methods: Vec<String>,
+    pub functions: Vec<String>,
 }
 
 /// One thing a body can do.

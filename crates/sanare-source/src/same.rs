@@ -98,6 +98,7 @@ fn is_unread(stmt: &Stmt, read: &BTreeSet<String>) -> bool {
             let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
             unread(name.split('.').next().unwrap_or(name))
         }),
+        Stmt::FunctionDef(node) => unread(node.name.as_str()) && node.decorator_list.is_empty(),
         Stmt::ImportFrom(node) => {
             node.names.iter().all(|alias| unread(alias.asname.as_ref().unwrap_or(&alias.name).as_str()))
         }
@@ -143,6 +144,8 @@ fn tidy(body: impl IntoIterator<Item = Stmt>, read: &BTreeSet<String>) -> Vec<St
             Stmt::Try(node) if node.finalbody.is_empty() && node.orelse.is_empty() && only_reraises(&node.handlers) => {
                 out.extend(tidy(node.body, read));
             }
+            Stmt::If(node) if is_false(&node.test) && node.elif_else_clauses.is_empty() => {}
+            Stmt::Assert(node) if is_true(&node.test) => {}
             Stmt::If(node) if is_true(&node.test) && node.elif_else_clauses.is_empty() => {
                 out.extend(tidy(node.body, read))
             }
@@ -229,6 +232,14 @@ fn only_reraises(handlers: &[ExceptHandler]) -> bool {
         let ExceptHandler::ExceptHandler(handler) = handler;
         matches!(handler.body.as_slice(), [Stmt::Raise(node)] if node.exc.is_none())
     })
+}
+
+fn is_false(expr: &Expr) -> bool {
+    match expr {
+        Expr::BooleanLiteral(node) => !node.value,
+        Expr::NoneLiteral(_) => true,
+        _ => crate::constant::integer(expr) == Some(0),
+    }
 }
 
 fn is_true(expr: &Expr) -> bool {

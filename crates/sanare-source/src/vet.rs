@@ -10,7 +10,7 @@ use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
 use sanare_core::gate::{Check, Gate, GateReport};
 
 use crate::candidate;
-use crate::check::{ALL, Look, Unit, Work};
+use crate::check::{ALL, Look, Unit, Work, path_roles};
 use crate::code::Code;
 use crate::lens::Lens;
 use crate::lists::lists;
@@ -85,6 +85,8 @@ pub(crate) struct Case<'a> {
     pub old_exprs: HashSet<ComparableExpr<'a>>,
     /// Every text of the old body.
     pub old_texts: HashSet<&'a str>,
+    /// Every expression by which the old body says which file it reads or writes.
+    pub old_paths: HashSet<ComparableExpr<'a>>,
     /// The functions of the file that the old body runs.
     pub old_helpers: &'a [Code<'a>],
 }
@@ -200,6 +202,7 @@ impl Run<'_> {
             context: self.context,
             old_exprs: old_code.exprs.iter().map(|node| ComparableExpr::from(node.expr)).collect(),
             old_texts: old_code.texts.iter().map(|text| text.value).collect(),
+            old_paths: path_roles(&old_lens),
             old_helpers: &helpers,
         };
         for unit in ALL {

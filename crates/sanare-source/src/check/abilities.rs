@@ -7,6 +7,7 @@ use ruff_python_ast::{Expr, Stmt};
 use super::Look;
 use super::paths::{files, is_in_memory, opens_to_write};
 use crate::code::Code;
+use crate::constant;
 use crate::lens::{Lens, is_under};
 use crate::lists::{Ability, bare, covers, lists};
 use crate::reach::{called_deeply, reached_deeply};
@@ -15,20 +16,32 @@ use crate::vet::Case;
 /// **no_new_abilities**: nothing of `data/abilities.toml` that the old body, and the functions of the file that it calls,
 /// did not do; no file opened for writing, and none read that the call does not name.
 pub(super) fn no_new_abilities(case: &Case<'_>) -> Look {
-    let old: HashSet<String> = reached_deeply(&case.old).into_iter().map(|reach| reach.bare).collect();
+    let reached_before = reached_deeply(&case.old);
+    let old: HashSet<String> = reached_before.iter().map(|reach| reach.bare.clone()).collect();
+    let old_calls: HashSet<&str> = reached_before.iter().map(|reach| reach.path.as_str()).collect();
     let mut findings = BTreeSet::new();
     for reach in reached_deeply(&case.new) {
         if old.contains(&reach.bare) || is_quietened(&case.new, &reach.bare, reach.expr) {
             continue;
         }
-        if let Some(ability) = ability_of(&reach.bare)
-            && !is_allowed(case, ability)
-        {
+        let Some(ability) = ability_of(&reach.bare) else { continue };
+        // What is done with what an old call gave: `requests.get(url)` before, `requests.get(url).json` now.
+        let of_old_call = !is_member(ability, &reach.bare)
+            && reach
+                .path
+                .match_indices("()")
+                .any(|(at, _)| reach.path.get(..at).is_some_and(|call| old_calls.contains(call)));
+        // Another part of what the old body looked at: `os.environ["A"]` before, `os.environ.get` now.
+        let of_old_object = matches!(ability.id.as_str(), "environment" | "clock")
+            && old.iter().any(|path| is_under(&reach.bare, path) && ability_of(path).is_some());
+        if !of_old_call && !of_old_object && !is_allowed(case, ability) {
             let through = reach.through.map_or_else(String::new, |function| format!(" through `{function}`"));
             findings.insert(format!("{}: `{}`{through}", ability.say, reach.bare));
         }
     }
     findings.extend(by_method(case));
+    findings.extend(by_name(case));
+    findings.extend(by_word(case));
     findings.extend(files(case));
     findings.extend(safeguards(case));
     findings.extend(addresses(case, &old));
@@ -41,6 +54,11 @@ pub(crate) fn ability_of(path: &str) -> Option<&'static Ability> {
         ability.modules.iter().any(|module| is_under(path, module))
             || ability.members.iter().any(|member| covers(&bare(member), path))
     })
+}
+
+/// Is a path listed by itself, not by its module?
+fn is_member(ability: &Ability, path: &str) -> bool {
+    ability.members.iter().any(|member| covers(&bare(member), path))
 }
 
 fn is_allowed(case: &Case<'_>, ability: &Ability) -> bool {
@@ -104,6 +122,88 @@ fn methods_of(case: &Case<'_>, lens: &Lens<'_>) -> Vec<String> {
         }
     }
     findings
+}
+
+/// A method of the lists named by a text (`getattr(path, "unlink")`), or kept for later (`f = path.unlink`).
+fn by_name(case: &Case<'_>) -> Vec<String> {
+    let lens = &case.new;
+    let mut findings = Vec::new();
+    for (at, node) in lens.code.exprs.iter().enumerate() {
+        let names: Vec<String> = match node.expr {
+            Expr::Call(call) => {
+                let by_text = lens.paths(&call.func).iter().any(|path| {
+                    matches!(path.as_str(), "builtins.getattr" | "operator.attrgetter" | "operator.methodcaller")
+                });
+                if !by_text {
+                    continue;
+                }
+                call.arguments
+                    .args
+                    .iter()
+                    .flat_map(|argument| constant::texts(lens, argument, Some(node.scope)))
+                    .flat_map(|text| text.split('.').map(str::to_owned).collect::<Vec<_>>())
+                    .collect()
+            }
+            Expr::Attribute(attribute) if attribute.ctx.is_load() => {
+                let called = matches!(lens.code.parent(at).map(|parent| parent.expr), Some(Expr::Call(call))
+                    if std::ptr::eq(&raw const *call.func, std::ptr::from_ref(node.expr)));
+                if called || is_harmless(lens, &attribute.value, attribute.attr.as_str()) {
+                    continue;
+                }
+                vec![attribute.attr.to_string()]
+            }
+            _ => continue,
+        };
+        let by_attribute = node.expr.is_attribute_expr();
+        for name in names {
+            let found = lists().abilities.ability.iter().find(|ability| {
+                // As an attribute of a row, only what can hardly be the name of a column.
+                let telling = !by_attribute || (matches!(ability.id.as_str(), "write" | "exit") && name.contains('_'));
+                (telling || name == "unlink" || name == "rmtree") && ability.methods.contains(&name)
+            });
+            if let Some(ability) = found
+                && !case.old_uses_attribute(&name)
+                && !is_allowed(case, ability)
+            {
+                findings.push(format!("{}: `{name}` by its name", ability.say));
+            }
+        }
+    }
+    findings
+}
+
+/// Functions of unknown origin and methods of unknown objects whose first word says that something leaves the process:
+/// `notify(rows)`, `self.mailer.deliver(out)`.
+fn by_word(case: &Case<'_>) -> Vec<String> {
+    let lens = &case.new;
+    let words = &lists().abilities.effect_words;
+    let old_text = case.old_source.slice(case.old.code.function);
+    let mut findings = Vec::new();
+    for node in &lens.code.exprs {
+        let Expr::Call(call) = node.expr else { continue };
+        let (name, list) = match &*call.func {
+            Expr::Name(name) if is_foreign(lens, &call.func) => (name.id.as_str(), &words.functions),
+            Expr::Attribute(method) if !is_harmless(lens, &method.value, method.attr.as_str()) => {
+                (method.attr.as_str(), &words.methods)
+            }
+            _ => continue,
+        };
+        let plain = name.trim_start_matches('_');
+        let first = plain.split('_').next().unwrap_or(plain);
+        if list.iter().any(|word| word == first) && !old_text.contains(name) {
+            findings.push(format!("does what its name says: `{name}`"));
+        }
+    }
+    findings
+}
+
+/// A name imported from somewhere that is not known to be pure.
+fn is_foreign(lens: &Lens<'_>, func: &Expr) -> bool {
+    let paths = lens.paths(func);
+    !paths.is_empty()
+        && paths.iter().any(|path| {
+            !path.starts_with("builtins.") && !lists().modules.pure.iter().any(|module| is_under(&bare(path), module))
+        })
 }
 
 /// What a receiver is called.

@@ -105,7 +105,7 @@ fn empty_returns(case: &Case<'_>) -> Vec<String> {
 fn constant_fields(case: &Case<'_>) -> Vec<String> {
     let mut wanted: BTreeMap<String, bool> = BTreeMap::new();
     for (field, value) in fields(&case.old) {
-        let constant = is_constant(&case.old, value);
+        let constant = choices(value).into_iter().any(|part| is_constant(&case.old, part));
         wanted.entry(field).and_modify(|all| *all &= !constant).or_insert(!constant);
     }
     let mut findings = Vec::new();
@@ -201,16 +201,10 @@ fn records<'a>(lens: &Lens<'a>) -> Vec<&'a Expr> {
 pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     let lens = &case.new;
     let mut findings = Vec::new();
-    let old: Vec<&Expr> = results(&case.old).into_iter().map(|(_, expr)| expr).collect();
-    for (at, value) in results(lens) {
-        if !matches!(lens.code.stmts[at].stmt, Stmt::Return(_))
-            || is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
-        {
-            continue;
-        }
-        let was_early = old.iter().any(|expr| ComparableExpr::from(*expr) == ComparableExpr::from(value))
-            && !is_tail_value(case, value);
-        if was_early {
+    // What the old body gave back early may be given back early.
+    let had: Vec<ComparableExpr<'_>> = early(&case.old).map(|(_, value)| ComparableExpr::from(value)).collect();
+    for (at, value) in early(lens) {
+        if had.contains(&ComparableExpr::from(value)) {
             continue;
         }
         if in_data_loop(lens, at) && is_gathered(lens, value) {
@@ -222,12 +216,12 @@ pub(super) fn no_early_return(case: &Case<'_>) -> Look {
     findings.into()
 }
 
-/// Does the old body return this value at its end?
-fn is_tail_value(case: &Case<'_>, value: &Expr) -> bool {
-    let lens = &case.old;
-    results(lens).into_iter().any(|(at, expr)| {
-        ComparableExpr::from(expr) == ComparableExpr::from(value)
-            && is_last(&lens.code.function.body, lens.code.stmts[at].stmt)
+/// The returns with a value that are not the last thing a body does.
+fn early<'a>(lens: &Lens<'a>) -> impl Iterator<Item = (usize, &'a Expr)> {
+    let code = lens.code;
+    results(lens).into_iter().filter(move |(at, _)| {
+        let stmt = code.stmts[*at].stmt;
+        matches!(stmt, Stmt::Return(_)) && !is_last(&code.function.body, stmt)
     })
 }
 
@@ -273,17 +267,20 @@ fn is_filled_here(lens: &Lens<'_>, at: usize, value: &Expr) -> bool {
             })
         });
     };
-    let parent = lens.code.stmts[at].parent;
-    let own = lens.code.stmts[at].stmt;
-    let siblings: Vec<&Stmt> = match parent {
-        Some(parent) => blocks(lens.code.stmts[parent].stmt)
-            .into_iter()
-            .find(|block| block.iter().any(|stmt| std::ptr::eq(stmt, own)))
-            .map(|block| block.iter().collect())
-            .unwrap_or_default(),
-        None => lens.code.function.body.iter().collect(),
-    };
-    let mut before: Vec<&Stmt> = siblings.into_iter().take_while(|stmt| !std::ptr::eq(*stmt, own)).collect();
+    // What stands before the return in its own block and in those around it.
+    let mut before: Vec<&Stmt> = Vec::new();
+    for inner in std::iter::once(at).chain(lens.code.stmts_around(at)) {
+        let own = lens.code.stmts[inner].stmt;
+        let block: Vec<&Stmt> = match lens.code.stmts[inner].parent {
+            Some(parent) => blocks(lens.code.stmts[parent].stmt)
+                .into_iter()
+                .find(|block| block.iter().any(|stmt| std::ptr::eq(stmt, own)))
+                .map(|block| block.iter().collect())
+                .unwrap_or_default(),
+            None => lens.code.function.body.iter().collect(),
+        };
+        before.extend(block.into_iter().take_while(|stmt| !std::ptr::eq(*stmt, own)));
+    }
     // A loop's or test's own head counts: `for key in keys: if key in row: return row[key]`.
     let loop_target = lens.code.stmts_around(at).any(|around| match lens.code.stmts[around].stmt {
         Stmt::For(node) => crate::flow::mentions(&node.target, name.id.as_str()),

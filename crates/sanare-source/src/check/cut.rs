@@ -25,7 +25,9 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
         match node.expr {
             Expr::Subscript(subscript) => {
                 let Expr::Slice(slice) = &*subscript.slice else { continue };
-                let on_result = is_gathered(&subscript.value, &gathered);
+                let of_comprehension = matches!(&*subscript.value, Expr::ListComp(comp)
+                    if comp.generators.iter().all(|generator| !is_written_list(lens, &generator.iter)));
+                let on_result = is_gathered(&subscript.value, &gathered) || (of_comprehension && flows());
                 if on_result && bounds(slice) && !is_header_cut(lens, slice, &subscript.value) {
                     findings.push(format!("`{}` cuts the result", case.text(node.expr)));
                 } else if upper_bound(slice)
@@ -35,12 +37,11 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
                     findings.push(format!("only `{}` is read", case.text(node.expr)));
                 }
             }
-            Expr::Call(call) => {
-                if takes_away(call, &gathered)
-                    || (takes_some(case, call) && (is_walked(lens, at, &gathered) || flows()))
-                {
-                    findings.push(format!("`{}` cuts the result", case.text(node.expr)));
-                }
+            Expr::Call(call)
+                if (takes_away(call, &gathered)
+                    || (takes_some(case, call) && (is_walked(lens, at, &gathered) || flows()))) =>
+            {
+                findings.push(format!("`{}` cuts the result", case.text(node.expr)));
             }
             Expr::ListComp(comp) => {
                 let filters = comp
@@ -96,7 +97,6 @@ fn is_gathered(expr: &Expr, gathered: &BTreeSet<&str>) -> bool {
             }
             _ => false,
         },
-        Expr::ListComp(_) => true,
         _ => false,
     }
 }

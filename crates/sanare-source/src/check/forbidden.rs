@@ -17,7 +17,9 @@ pub(super) fn no_forbidden_names(case: &Case<'_>) -> Look {
     let old: HashSet<String> = reached_deeply(&case.old).into_iter().map(|reach| reach.bare).collect();
     let mut findings = BTreeSet::new();
     for reach in reached_deeply(&case.new) {
+        let of_old = old.iter().any(|path| is_under(&reach.bare, path) && is_private(path));
         if !old.contains(&reach.bare)
+            && !of_old
             && let Some(what) = forbidden(&case.new, &reach)
         {
             findings.insert(match &reach.through {
@@ -43,9 +45,19 @@ fn forbidden(lens: &Lens<'_>, reach: &Reach<'_>) -> Option<String> {
                 && is_value(lens, reach, name));
         return is_forbidden.then(|| format!("`{name}` is forbidden"));
     }
+    if is_private(&reach.path) {
+        return Some(format!("`{path}` is private to its module"));
+    }
     let found = list.modules.iter().any(|module| is_under(path, module))
         || list.members.iter().any(|member| covers(member, path));
     found.then(|| format!("`{path}` is forbidden"))
+}
+
+/// What a module keeps for itself: `dataclasses._create_fn`, `csv._csv`.
+fn is_private(path: &str) -> bool {
+    let of_module = path.split(['(', '[']).next().unwrap_or(path);
+    !path.starts_with('.')
+        && of_module.split('.').skip(1).any(|part| part.starts_with('_') && !part.starts_with("__") && part.len() > 1)
 }
 
 /// Is a function that may only be called named as a value: bound, handed on, kept in a list?

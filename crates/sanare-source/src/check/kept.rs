@@ -53,16 +53,15 @@ pub(crate) fn keys_read(lens: &Lens<'_>) -> BTreeSet<String> {
             continue;
         }
         match node.expr {
-            Expr::Subscript(subscript) if subscript.ctx.is_load() => {
-                if is_local_data(lens, &subscript.value) {
-                    found.extend(literal(&subscript.slice));
-                }
+            Expr::Subscript(subscript) if subscript.ctx.is_load() && is_local_data(lens, &subscript.value) => {
+                found.extend(literal(&subscript.slice));
             }
             Expr::Call(call) => match &*call.func {
-                Expr::Attribute(method) if matches!(method.attr.as_str(), "get" | "pop" | "findtext") => {
-                    if is_local_data(lens, &method.value) {
-                        found.extend(call.arguments.args.first().and_then(literal));
-                    }
+                Expr::Attribute(method)
+                    if matches!(method.attr.as_str(), "get" | "pop" | "findtext")
+                        && is_local_data(lens, &method.value) =>
+                {
+                    found.extend(call.arguments.args.first().and_then(literal));
                 }
                 Expr::Name(name) if name.id.as_str() == "getattr" => {
                     found.extend(call.arguments.args.get(1).and_then(literal));
@@ -122,7 +121,7 @@ fn texts_that_may_read(lens: &Lens<'_>) -> BTreeSet<String> {
             Expr::StringLiteral(text) => {
                 let is_docstring =
                     lens.code.exprs[at].parent.is_none() && matches!(lens.code.stmts[node.stmt].stmt, Stmt::Expr(_));
-                if !is_docstring && !is_record_key(lens, at) && !in_report(lens, at) {
+                if !is_docstring && !is_record_key(lens, at) && !in_report(lens, at) && !is_message(lens, at) {
                     found.insert(text.value.to_str().to_owned());
                 }
             }
@@ -136,6 +135,16 @@ fn texts_that_may_read(lens: &Lens<'_>) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// The text of an exception that is raised: `raise KeyError("amount")`.
+fn is_message(lens: &Lens<'_>, at: usize) -> bool {
+    let node = &lens.code.exprs[at];
+    let Stmt::Raise(raise) = lens.code.stmts[node.stmt].stmt else { return false };
+    match (lens.code.parent(at), raise.exc.as_deref()) {
+        (Some(parent), Some(exc)) => std::ptr::eq(parent.expr, exc),
+        _ => false,
+    }
 }
 
 /// The key of a dict display whose value is worked out: a field of the result, not a name to read by.

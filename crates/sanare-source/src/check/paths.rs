@@ -3,10 +3,14 @@
 //! A path is named by the call if it is a parameter (or an attribute or element of one), perhaps as text or as a `Path`,
 //! or what the old body opened. A path built with new parts is another file.
 
-use ruff_python_ast::{Expr, ExprCall};
+use std::collections::HashSet;
 
-use crate::code::{BindingKind, ExprNode, ScopeKind};
+use ruff_python_ast::comparable::ComparableExpr;
+use ruff_python_ast::{Expr, ExprCall, Stmt};
+
+use crate::code::{Binding, BindingKind, ExprNode, ScopeKind};
 use crate::constant;
+use crate::flow::names_in;
 use crate::lens::{Lens, Referent};
 use crate::lists::bare;
 use crate::module::Global;
@@ -137,10 +141,8 @@ fn writes(case: &Case<'_>, call: &ExprCall, mode: Option<&Expr>) -> Option<Strin
     let is_old = case.old.code.exprs.iter().any(|node| match node.expr {
         Expr::Call(old) => {
             let old_mode = old.arguments.find_argument_value("mode", 1);
-            old_mode.is_some_and(|old| {
-                use ruff_python_ast::comparable::ComparableExpr;
-                ComparableExpr::from(old) == ComparableExpr::from(mode)
-            }) && same_callee(old, call)
+            old_mode.is_some_and(|old| ComparableExpr::from(old) == ComparableExpr::from(mode))
+                && same_callee(old, call)
         }
         _ => false,
     });
@@ -169,7 +171,6 @@ fn is_spread(call: &ExprCall) -> bool {
 }
 
 fn same_callee(a: &ExprCall, b: &ExprCall) -> bool {
-    use ruff_python_ast::comparable::ComparableExpr;
     ComparableExpr::from(&a.func) == ComparableExpr::from(&b.func)
 }
 
@@ -209,6 +210,50 @@ fn writes_to_open_file(case: &Case<'_>, call: &ExprCall) -> bool {
     let to_people =
         case.new.paths(&method.value).iter().any(|path| matches!(path.as_str(), "sys.stderr" | "sys.stdout"));
     !to_people && !is_in_memory(&case.new, &method.value)
+}
+
+/// Every expression by which a body says which file it reads or writes, looked through names and conversions.
+pub(crate) fn path_roles<'a>(lens: &Lens<'a>) -> HashSet<ComparableExpr<'a>> {
+    let mut todo: Vec<&'a Expr> = Vec::new();
+    for node in &lens.code.exprs {
+        let Expr::Call(call) = node.expr else { continue };
+        for path in lens.paths(&call.func) {
+            let plain = bare(&path);
+            let reads =
+                READERS.contains(&plain.as_str()) || is_table_reader(&plain) || SAME_FILE.contains(&plain.as_str());
+            if let Some(opener) = OPENERS.iter().find(|opener| opener.path == plain) {
+                todo.extend(call.arguments.find_argument_value(opener.name, opener.at));
+            } else if reads {
+                todo.extend(call.arguments.args.first());
+            }
+        }
+        if let Expr::Attribute(method) = &*call.func
+            && PATH_METHODS.contains(&method.attr.as_str())
+        {
+            todo.push(&method.value);
+        }
+    }
+    let mut found = HashSet::new();
+    while let Some(expr) = todo.pop() {
+        if !found.insert(ComparableExpr::from(expr)) {
+            continue;
+        }
+        if let Expr::Name(name) = expr
+            && let Some((_, bindings)) = lens.code.lookup(name.id.as_str(), lens.code.scope_of(expr))
+        {
+            for binding in bindings {
+                match binding.kind {
+                    BindingKind::Value(value)
+                    | BindingKind::With(value)
+                    | BindingKind::Each(value)
+                    | BindingKind::Part(value, _)
+                    | BindingKind::EachPart(value, _) => todo.push(value),
+                    _ => {}
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Is a value made in memory: `io.StringIO(text)`, `io.BytesIO(data)`, a hash, a compressor?
@@ -273,6 +318,9 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         Expr::Named(node) => go(&node.value),
         Expr::Call(call) => {
             let same_file = lens.paths(&call.func).iter().any(|path| SAME_FILE.contains(&bare(path).as_str()));
+            if gives_named(case, &call.func, open) {
+                return true;
+            }
             match (&*call.func, &*call.arguments.args) {
                 (_, [only]) if same_file && call.arguments.keywords.is_empty() => go(only),
                 (Expr::Attribute(method), []) => {
@@ -284,6 +332,22 @@ fn is_named(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Does a function of the body give back only files that the call names: `def as_path(p): return Path(p)`?
+fn gives_named(case: &Case<'_>, func: &Expr, open: &[&str]) -> bool {
+    let Expr::Name(name) = func else { return false };
+    let code = case.new.code;
+    let Some((_, bindings)) = code.lookup(name.id.as_str(), code.scope_of(func)) else { return false };
+    let [Binding { kind: BindingKind::Function(_, scope), .. }] = bindings else { return false };
+    let mut given = code.stmts.iter().filter(|node| node.scope == *scope).filter_map(|node| match node.stmt {
+        Stmt::Return(give) => Some(give.value.as_deref()),
+        _ => None,
+    });
+    let open: Vec<&str> = open.iter().copied().chain([name.id.as_str()]).collect();
+    let first = given.next();
+    first.into_iter().chain(given).all(|value| value.is_some_and(|value| is_named(case, value, &open)))
+        && first.is_some()
 }
 
 /// Functions that give the same file back.
@@ -333,7 +397,7 @@ fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> boo
         }),
         Referent::Outer(globals) => {
             let is_import = globals.iter().any(|global| matches!(global, Global::Import(_)));
-            !is_import && case.is_old(expr)
+            !is_import && case.old_paths.contains(&ComparableExpr::from(expr))
         }
         Referent::Builtin => false,
     }
@@ -350,25 +414,47 @@ fn is_parameter(lens: &Lens<'_>, expr: &Expr) -> bool {
     }
 }
 
-/// An expression of the old body whose names mean what they meant there.
+/// What the old body read from, with names that mean what they meant there, or that the call names.
 fn is_what_it_was(case: &Case<'_>, expr: &Expr, open: &[&str]) -> bool {
-    if open.len() > DEPTH || expr.is_name_expr() || !case.is_old(expr) {
+    if open.len() > DEPTH || !case.old_paths.contains(&ComparableExpr::from(expr)) {
         return false;
     }
-    crate::flow::names_in(expr).iter().all(|name| {
-        if open.contains(name) {
-            return true;
-        }
-        let open: Vec<&str> = open.iter().copied().chain([*name]).collect();
-        let Some((_, bindings)) = case.new.code.lookup(name, case.new.code.scope_of(expr)) else { return true };
-        bindings.iter().all(|binding| match binding.kind {
-            BindingKind::Value(value) => is_what_it_was(case, value, &open) || is_named(case, value, &open),
-            BindingKind::Each(value)
-            | BindingKind::EachPart(value, _)
-            | BindingKind::Part(value, _)
-            | BindingKind::With(value) => case.is_old(value),
-            BindingKind::Parameter(..) | BindingKind::Rest | BindingKind::Import(_) | BindingKind::Function(..) => true,
-            _ => false,
-        })
+    let scope = case.new.code.scope_of(expr);
+    names_in(expr).iter().all(|name| open.contains(name) || keeps_meaning(case, name, scope, open))
+}
+
+/// Is every binding of a name one that the old body had, to a value whose names keep their meaning too, or a file that
+/// the call names?
+fn keeps_meaning(case: &Case<'_>, name: &str, scope: usize, open: &[&str]) -> bool {
+    let Some((_, bindings)) = case.new.code.lookup(name, scope) else { return true };
+    let open: Vec<&str> = open.iter().copied().chain([name]).collect();
+    if open.len() > DEPTH {
+        return false;
+    }
+    let old: Vec<&Binding<'_>> =
+        case.old.code.scopes.iter().filter_map(|scope| scope.names.get(name)).flatten().collect();
+    bindings.iter().all(|binding| {
+        let was_there = old.iter().any(|old| {
+            std::mem::discriminant(&old.kind) == std::mem::discriminant(&binding.kind)
+                && value_of(old).map(ComparableExpr::from) == value_of(binding).map(ComparableExpr::from)
+        });
+        let names_keep = |value: &Expr| {
+            names_in(value).iter().all(|inner| open.contains(inner) || keeps_meaning(case, inner, binding.scope, &open))
+        };
+        (was_there && value_of(binding).is_none_or(names_keep))
+            || matches!(binding.kind, BindingKind::Value(value) if is_named(case, value, &open))
+            || matches!(binding.kind, BindingKind::Parameter(..) | BindingKind::Rest if binding.scope == 0)
     })
+}
+
+fn value_of<'a>(binding: &Binding<'a>) -> Option<&'a Expr> {
+    match binding.kind {
+        BindingKind::Value(value)
+        | BindingKind::Part(value, _)
+        | BindingKind::Each(value)
+        | BindingKind::EachPart(value, _)
+        | BindingKind::With(value) => Some(value),
+        BindingKind::Parameter(_, default) => default,
+        _ => None,
+    }
 }

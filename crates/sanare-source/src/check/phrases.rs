@@ -20,19 +20,16 @@ pub(super) fn no_instructions(case: &Case<'_>) -> Look {
     let mut comments: Vec<String> = Vec::new();
     for text in said(case.new_source) {
         let is_old = !text.trim().is_empty() && old.contains(text.trim());
-        if !is_old && let Some(phrase) = found_in(&text) {
-            findings.push(format!("a comment or text speaks to whoever judges it (`{phrase}`)"));
+        if !is_old && found_in(&text).is_some() {
+            findings.push("a comment or text speaks to whoever judges it".to_owned());
         }
         if text.starts_with('#') && !is_old {
             comments.push(text.trim_start_matches(['#', ' ']).to_owned());
         }
     }
     // An instruction may be spread over several comment lines.
-    if findings.is_empty()
-        && comments.len() > 1
-        && let Some(phrase) = found_in(&comments.join(" "))
-    {
-        findings.push(format!("comments speak to whoever judges them (`{phrase}`)"));
+    if findings.is_empty() && comments.len() > 1 && found_in(&comments.join(" ")).is_some() {
+        findings.push("comments speak to whoever judges them".to_owned());
     }
     findings.dedup();
     findings.into()

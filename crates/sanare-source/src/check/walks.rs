@@ -16,10 +16,10 @@ pub(super) fn no_dunder_walk(case: &Case<'_>) -> Look {
     let mut findings = BTreeSet::new();
     for node in &case.new.code.exprs {
         match node.expr {
-            Expr::Attribute(attribute) if is_walk(attribute.attr.as_str()) => {
-                if !case.old_uses_attribute(attribute.attr.as_str()) {
-                    findings.insert(format!("the attribute `{}`", attribute.attr));
-                }
+            Expr::Attribute(attribute)
+                if is_walk(attribute.attr.as_str()) && !case.old_uses_attribute(attribute.attr.as_str()) =>
+            {
+                findings.insert(format!("the attribute `{}`", attribute.attr));
             }
             Expr::Call(call) => findings.extend(by_text(case, call)),
             Expr::Subscript(subscript) => {
@@ -78,7 +78,10 @@ fn by_text(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
             findings.push(format!("the attribute `{}` is not written in the code", case.text(name)));
         }
         for text in texts {
-            if text.split('.').any(is_walk) && !case.old_uses_attribute(&text) {
+            if text.split('.').any(is_walk)
+                && !case.old_uses_attribute(&text)
+                && !case.old_texts.contains(text.as_str())
+            {
                 findings.push(format!("the attribute `{text}` by its name"));
             }
         }

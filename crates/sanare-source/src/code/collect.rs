@@ -19,6 +19,8 @@ pub(super) fn function(function: &StmtFunctionDef) -> Code<'_> {
             scopes: Vec::new(),
             texts: Vec::new(),
             pattern_attributes: Vec::new(),
+            fuel: std::cell::Cell::new(super::FUEL),
+            open: std::cell::RefCell::default(),
             places: HashMap::new(),
         },
         stmts: Vec::new(),

@@ -1,6 +1,6 @@
 //! Splicing: what moves and what does not.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use proptest::prelude::*;
 
