@@ -137,6 +137,9 @@ impl Case {
                 return Healed::OldBroken(difference, layers, source);
             }
         }
+        if let Some(finding) = findings(&original, &source, &self.function, &self.new) {
+            return Healed::OldBroken(format!("gate {finding}"), layers, source);
+        }
         Healed::Source(source, layers)
     }
 
@@ -159,6 +162,25 @@ impl Case {
         // A twin on which the old body raises proves nothing.
         (before != after && results[0].result.is_ok()).then(|| format!("twin {}: {before} became {after}", twin.label))
     }
+}
+
+/// What the static gates say against a healed module.
+fn findings(before: &str, after: &str, function: &str, new: &Path) -> Option<String> {
+    use sanare_source::{SeenLiteral, VetContext, vet_all};
+    let parsed = sanare_source::parse::Source::parse(after).ok()?;
+    let candidate = parsed.slice(parsed.function_at(function, 0)?);
+    let text = String::from_utf8_lossy(&std::fs::read(new).unwrap_or_default()).into_owned();
+    let mut seen_literals = Vec::new();
+    for line in text.lines() {
+        for cell in line.split([',', ';', '\t', '|', '"']).filter(|cell| !cell.trim().is_empty()) {
+            let structural = cell.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
+            seen_literals.push(SeenLiteral { text: cell.trim().to_owned(), structural });
+        }
+    }
+    let context = VetContext { python: (3, 11), seen_literals, ..VetContext::default() };
+    let report = vet_all(before, function, candidate, &context);
+    let failed = |check: &&sanare_core::gate::Check| check.answer == sanare_core::gate::Answer::Failed;
+    report.checks.iter().find(failed).map(|check| format!("{}: {}", check.name, check.reason))
 }
 
 /// Writes the files of a twin and its arguments; the path of the arguments.

@@ -188,14 +188,7 @@ fn s08_byte_order_mark_and_decimals() {
 
 #[test]
 fn s10_and_s11_guards() {
-    check(
-        STANDARD,
-        "load_sales",
-        OLD,
-        "datum,ugyfel\n2026-01-05,Alfa Kft\n2026-01-06,Beta Zrt\n",
-        "refused",
-        true,
-    );
+    check(STANDARD, "load_sales", OLD, "datum,ugyfel\n2026-01-05,Alfa Kft\n2026-01-06,Beta Zrt\n", "refused", true);
     let decoy = "datum,ugyfel,rendeles_szam\n2026-01-05,Alfa Kft,5001\n2026-01-06,Beta Zrt,5002\n";
     check(STANDARD, "load_sales", OLD, decoy, "refused", true);
 }

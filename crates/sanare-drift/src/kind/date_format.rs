@@ -222,7 +222,7 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
         let [format] = new.as_slice() else { return None };
         writer.helper(&format!(
             "def read_dates(texts, old_format):\n    # dates come as {format} as well, the same way throughout a file\n    \
-             new = texts.dropna().astype(str).str.fullmatch(r\"{}\")\n    \
+             new = texts[texts.notna()].astype(str).str.fullmatch(r\"{}\")\n    \
              return {function}(texts, format={} if len(new) and new.all() else old_format)",
             form::pattern(format),
             writer.quote(format)

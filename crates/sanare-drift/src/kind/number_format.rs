@@ -413,12 +413,12 @@ fn in_frame(tables: &Tables, at: usize, columns: &[NumberColumn], style: &Style)
             Some(_) => return None,
         }
     }
-    let cells = if reader.form == Form::Frame { "frame[name]" } else { "frame[name].dropna().astype(str)" };
+    let cells = if reader.form == Form::Frame { "frame[name]" } else { "frame[name][frame[name].notna()].astype(str)" };
     wrap_rows(tables, at, &mut writer, "plain_numbers", &named)?;
     writer.helper(&format!(
         "def plain_numbers(frame, *names):\n    # numbers may be written {described}; one file is written one way throughout\n    \
-         new = any({condition} for name in names for text in frame[name].dropna().astype(str))\n    for name in names:\n        \
-         texts = {cells}\n        if new:\n            if not texts.dropna().str.fullmatch(r\"{pattern}\").all():\n                \
+         new = any({condition} for name in names for text in frame[name][frame[name].notna()].astype(str))\n    for name in names:\n        \
+         texts = {cells}\n        if new:\n            if not texts[texts.notna()].str.fullmatch(r\"{pattern}\").all():\n                \
          raise ValueError(f\"the numbers of {{name!r}} are not all written the same way\")\n            \
          texts = texts{chain}\n        frame[name] = {module}.to_numeric(texts) if len(texts) else texts.astype(object)\n    return frame",
         described = style.described(),

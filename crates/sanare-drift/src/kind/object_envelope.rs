@@ -372,7 +372,10 @@ mod tests {
         check(&case, &parts);
         check(&Case { old: "", ..case }, &parts);
         let last = quakes(r#"{"count": 1, "next": null, "results": [{"place": "C", "mag": 6.5}]}"#);
-        check(&last, &["if data[\"next\"]:", "if data[\"count\"] > len(data[\"results\"]):", "data = data[\"results\"]"]);
+        check(
+            &last,
+            &["if data[\"next\"]:", "if data[\"count\"] > len(data[\"results\"]):", "data = data[\"results\"]"],
+        );
     }
 
     #[test]
@@ -398,7 +401,10 @@ mod tests {
             at: "worksheets",
             file: true,
         };
-        let parts = ["        if \"worksheets\" not in book:", "book = {**book, \"worksheets\": [{\"cells\": book[\"cells\"]}]}"];
+        let parts = [
+            "        if \"worksheets\" not in book:",
+            "book = {**book, \"worksheets\": [{\"cells\": book[\"cells\"]}]}",
+        ];
         check(&file, &parts);
     }
 
@@ -417,7 +423,10 @@ mod tests {
 
     #[test]
     fn two_lists_parts_and_strangers_are_refused() {
-        check(&quakes(r#"{"felt": [{"place": "C", "mag": 6.5}], "other": [{"place": "D", "mag": 6.5}]}"#), &["ambiguous: "]);
+        check(
+            &quakes(r#"{"felt": [{"place": "C", "mag": 6.5}], "other": [{"place": "D", "mag": 6.5}]}"#),
+            &["ambiguous: "],
+        );
         check(&quakes(r#"{"next": "p2", "results": [{"place": "C", "mag": 6.5}]}"#), &["incomplete_data: "]);
         check(&quakes(r#"{"total": 12, "results": [{"place": "C", "mag": 6.5}]}"#), &["incomplete_data: "]);
         check(&quakes(r#"{"previous": [{"place": "C", "mag": 6.5}]}"#), &["vetoed: "]);

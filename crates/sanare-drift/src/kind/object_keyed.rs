@@ -269,16 +269,29 @@ mod tests {
 
     #[test]
     fn the_key_is_readable_on_both_sides() {
-        check(&listed(r#"{"stations": {"c": {"id": "c", "free": 5}, "d": {"id": "d", "free": 6}}}"#), &["return list(data.values())"]);
-        check(&listed(r#"{"stations": {"c": {"free": 5}, "d": {"free": 6}}}"#), &["return [{\"id\": key, **record} for key, record in data.items()]"]);
-        let new = r#"{"stations": [{"station_id": "x", "free": 1, "docks": 4}, {"station_id": "y", "free": 2, "docks": 4}]}"#;
-        check(&keyed(new), &["return {record[\"station_id\"]: record for record in data}", "is not different in every record"]);
+        check(
+            &listed(r#"{"stations": {"c": {"id": "c", "free": 5}, "d": {"id": "d", "free": 6}}}"#),
+            &["return list(data.values())"],
+        );
+        check(
+            &listed(r#"{"stations": {"c": {"free": 5}, "d": {"free": 6}}}"#),
+            &["return [{\"id\": key, **record} for key, record in data.items()]"],
+        );
+        let new =
+            r#"{"stations": [{"station_id": "x", "free": 1, "docks": 4}, {"station_id": "y", "free": 2, "docks": 4}]}"#;
+        check(
+            &keyed(new),
+            &["return {record[\"station_id\"]: record for record in data}", "is not different in every record"],
+        );
     }
 
     #[test]
     fn mixed_members_and_unknown_keys_are_refused() {
         check(&listed(r#"{"stations": {"c": {"free": 5}, "version": 2}}"#), &["no_proposer: "]);
         check(&keyed(r#"{"stations": [{"free": 1, "docks": 4}, {"free": 2, "docks": 4}]}"#), &["no_proposer: "]);
-        check(&keyed(r#"{"stations": [{"id": "x", "free": 1, "docks": 4}, {"id": "x", "free": 2, "docks": 4}]}"#), &["no_proposer: "]);
+        check(
+            &keyed(r#"{"stations": [{"id": "x", "free": 1, "docks": 4}, {"id": "x", "free": 2, "docks": 4}]}"#),
+            &["no_proposer: "],
+        );
     }
 }

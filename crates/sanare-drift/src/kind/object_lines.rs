@@ -248,7 +248,11 @@ mod tests {
         let parts = ["events = json_records(handle)", "for line in text.split(\"\\n\") if line.strip()"];
         check(&array("{\"kind\": \"c\"}\n{\"kind\": \"d\"}\n"), &parts);
         check(&Case { old: "", ..array("{\"kind\": \"c\"}\n{\"kind\": \"d\"}\n") }, &parts);
-        let one = Case { error: "TypeError: string indices must be integers, not 'str'", at: "e[\"kind\"]", ..array("{\"kind\": \"c\"}\n") };
+        let one = Case {
+            error: "TypeError: string indices must be integers, not 'str'",
+            at: "e[\"kind\"]",
+            ..array("{\"kind\": \"c\"}\n")
+        };
         check(&one, &parts);
         check(&lines(r#"[{"kind": "c"}, {"kind": "d"}]"#), &["for line in json_lines(handle)", "json.dumps(record)"]);
     }

@@ -222,7 +222,8 @@ fn refused(key: &str, found: &[Found], reason: Reason, why: &str) -> Answer {
 mod tests {
     use crate::kind::object_cases::{Case, check};
 
-    const TWEETS: &str = "def load(data):\n    return {t[\"id\"]: t[\"retweet_count\"] + t[\"like_count\"] for t in data}\n";
+    const TWEETS: &str =
+        "def load(data):\n    return {t[\"id\"]: t[\"retweet_count\"] + t[\"like_count\"] for t in data}\n";
     const OLD: &str = r#"[{"id": "1", "retweet_count": 3, "like_count": 4}]"#;
 
     fn tweets(new: &'static str) -> Case<'static> {
@@ -232,7 +233,11 @@ mod tests {
     #[test]
     fn fields_that_moved_together() {
         let case = tweets(r#"[{"id": "2", "metrics": {"retweet_count": 30, "like_count": 40, "reply_count": 1}}]"#);
-        let parts = ["field(t, \"retweet_count\") + field(t, \"like_count\")", "inner = record[\"metrics\"]", "return inner[name]"];
+        let parts = [
+            "field(t, \"retweet_count\") + field(t, \"like_count\")",
+            "inner = record[\"metrics\"]",
+            "return inner[name]",
+        ];
         check(&case, &parts);
         check(&Case { old: "", ..case }, &parts);
         let listed = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30, "like_count": 40}]}]"#);
@@ -253,7 +258,9 @@ mod tests {
         };
         check(&name, &["missing_field: "]);
         check(&Case { new: r#"[{"stars": 2, "repository": {"name": "bob"}}]"#, ..name }, &["no_identity: "]);
-        let two = tweets(r#"[{"id": "2", "a": {"retweet_count": 1, "like_count": 2}, "b": {"retweet_count": 3, "like_count": 4}}]"#);
+        let two = tweets(
+            r#"[{"id": "2", "a": {"retweet_count": 1, "like_count": 2}, "b": {"retweet_count": 3, "like_count": 4}}]"#,
+        );
         check(&two, &["retweet_count"]);
         check(&two, &["missing_field: "]);
         let many = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30}, {"retweet_count": 40}]}]"#);

@@ -209,19 +209,28 @@ mod tests {
     }
 
     const STORED: &str = "def load(data):\n    return [{\"id\": r[\"id\"], \"gust\": r[\"gust\"]} for r in data]\n";
-    const FLOAT: &str = "def load(data):\n    return [{\"id\": r[\"id\"], \"gust\": float(r[\"gust\"])} for r in data]\n";
+    const FLOAT: &str =
+        "def load(data):\n    return [{\"id\": r[\"id\"], \"gust\": float(r[\"gust\"])} for r in data]\n";
     const SUM: &str = "def load(data):\n    return sum(r[\"gust\"] for r in data)\n";
-    const USER: &str = "def load(data):\n    return [{\"id\": r[\"id\"], \"user\": r[\"user\"][\"login\"]} for r in data]\n";
-    const TEXT: &str = "def load(data):\n    return [f\"{r['user']['login']}!\" + r[\"user\"][\"login\"] for r in data]\n";
+    const USER: &str =
+        "def load(data):\n    return [{\"id\": r[\"id\"], \"user\": r[\"user\"][\"login\"]} for r in data]\n";
+    const TEXT: &str =
+        "def load(data):\n    return [f\"{r['user']['login']}!\" + r[\"user\"][\"login\"] for r in data]\n";
 
     #[test]
     fn none_goes_where_the_value_would_go() {
         let new = r#"[{"id": 1}, {"id": 2, "gust": 5.5}]"#;
         check(&rows(STORED, new), &["# gust is left out of records that do not have it", "\"gust\": r.get(\"gust\")"]);
         check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if \"gust\" in r else None)"]);
-        let null = |source| Case { error: "TypeError: float() argument must be a string or a real number, not 'NoneType'", ..rows(source, r#"[{"id": 1, "gust": null}, {"id": 2, "gust": 5.5}]"#) };
+        let null = |source| Case {
+            error: "TypeError: float() argument must be a string or a real number, not 'NoneType'",
+            ..rows(source, r#"[{"id": 1, "gust": null}, {"id": 2, "gust": 5.5}]"#)
+        };
         check(&null(FLOAT), &["(float(r[\"gust\"]) if r[\"gust\"] is not None else None)"]);
-        let user = |source| Case { error: "TypeError: 'NoneType' object is not subscriptable", ..rows(source, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#) };
+        let user = |source| Case {
+            error: "TypeError: 'NoneType' object is not subscriptable",
+            ..rows(source, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
+        };
         check(&user(USER), &["(r[\"user\"][\"login\"] if r[\"user\"] is not None else None)"]);
     }
 
@@ -231,7 +240,10 @@ mod tests {
         check(&rows(SUM, new), &["missing_field: "]);
         check(&rows(STORED, r#"[{"id": 1, "speed": 3}, {"id": 2, "gust": 5.5}]"#), &["no_identity: "]);
         check(&rows(STORED, r#"[{"id": 1}, {"id": 2}]"#), &["missing_field: "]);
-        let null = Case { error: "TypeError: 'NoneType' object is not subscriptable", ..rows(TEXT, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#) };
+        let null = Case {
+            error: "TypeError: 'NoneType' object is not subscriptable",
+            ..rows(TEXT, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
+        };
         check(&null, &["missing_field: "]);
     }
 }

@@ -218,7 +218,11 @@ mod tests {
         check(&orders(new), &parts);
         check(&Case { old: "", ..orders(new) }, &parts);
         let renamed = r#"{"pages": [{"results": [{"title": "A", "amount": 1200}]}, {"results": [{"title": "B", "amount": 800}]}]}"#;
-        check_layers(&orders(renamed), &[("KeyError: 'price'", "sum(")], &["pages = data[\"pages\"]", "field(o, \"price\", \"amount\")"]);
+        check_layers(
+            &orders(renamed),
+            &[("KeyError: 'price'", "sum(")],
+            &["pages = data[\"pages\"]", "field(o, \"price\", \"amount\")"],
+        );
         let bare = Case {
             source: "def load(data):\n    return [o[\"price\"] for o in data]\n",
             old: r#"[{"price": 1}]"#,

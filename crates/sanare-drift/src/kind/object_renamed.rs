@@ -235,7 +235,10 @@ mod tests {
             at: "row[\"Amount\"]",
             file: false,
         };
-        check(&case, &["def read(row):\n    return row[\"Amount\"]\n", "sum(read(with_old_names(row)) for row in data)"]);
+        check(
+            &case,
+            &["def read(row):\n    return row[\"Amount\"]\n", "sum(read(with_old_names(row)) for row in data)"],
+        );
     }
 
     #[test]

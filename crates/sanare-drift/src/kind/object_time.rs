@@ -264,10 +264,17 @@ mod examples {
 
     #[test]
     fn the_moment_stays() {
-        let parts = ["seconds(e[\"ts\"])", "dt.datetime.fromisoformat(value.replace(\"Z\", \"+00:00\"))", "return moment.timestamp()"];
+        let parts = [
+            "seconds(e[\"ts\"])",
+            "dt.datetime.fromisoformat(value.replace(\"Z\", \"+00:00\"))",
+            "return moment.timestamp()",
+        ];
         check(&seconds(r#"[{"ts": "2024-03-01T23:30:00-02:00"}]"#), &parts);
         check(&seconds(r#"[{"ts": "2024-03-01T23:30:00Z"}]"#), &parts);
-        check(&text(r#"[{"at": 1710000000}]"#), &["datetime.fromtimestamp(value, tz=timezone.utc).strftime(\"%Y-%m-%dT%H:%M:%SZ\")"]);
+        check(
+            &text(r#"[{"at": 1710000000}]"#),
+            &["datetime.fromtimestamp(value, tz=timezone.utc).strftime(\"%Y-%m-%dT%H:%M:%SZ\")"],
+        );
         check(&text(r#"[{"at": 1710000000000}]"#), &["datetime.fromtimestamp(value / 1000, tz=timezone.utc)"]);
     }
 
@@ -276,7 +283,11 @@ mod examples {
         check(&seconds(r#"[{"ts": "2024-03-01T23:30:00"}]"#), &["ambiguous: "]);
         check(&seconds(r#"[{"ts": "yesterday"}]"#), &["no_proposer: "]);
         check(&text(r#"[{"at": 12}]"#), &["no_proposer: "]);
-        let naive = Case { source: "from datetime import datetime\n\n\ndef load(data):\n    return [datetime.strptime(e[\"at\"], \"%Y-%m-%d %H:%M\").year for e in data]\n", old: r#"[{"at": "2024-01-05 10:20"}]"#, ..text(r#"[{"at": 1710000000}]"#) };
+        let naive = Case {
+            source: "from datetime import datetime\n\n\ndef load(data):\n    return [datetime.strptime(e[\"at\"], \"%Y-%m-%d %H:%M\").year for e in data]\n",
+            old: r#"[{"at": "2024-01-05 10:20"}]"#,
+            ..text(r#"[{"at": 1710000000}]"#)
+        };
         check(&naive, &["ambiguous: "]);
     }
 }

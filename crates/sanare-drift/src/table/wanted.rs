@@ -125,7 +125,8 @@ impl Wanted {
             .collect();
         let count = if self.remembered.is_empty() { self.needed.len() } else { self.expected.len() };
         let closed_record = count == row.len();
-        let context = MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
+        let context =
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
         match_fields(&self.expected, &seen, &context).is_ok()
     }
 }
