@@ -1,6 +1,7 @@
 //! A truth value is spelled another way (Y and N for 1 and 0): the spellings seen become the digits that the code reads.
 
 use sanare_core::outcome::Reason;
+use sanare_source::ast::Expr;
 
 use crate::code::table_reads::{Key, Via};
 use crate::code::table_uses::{Becomes, Op};
@@ -79,7 +80,7 @@ fn edit(tables: &Tables, at: usize, pair: &BooleanPair, keys: &[Key]) -> Option<
         if matches!(read.via, Via::Index | Via::Elsewhere | Via::Frame) || read.expr.as_name_expr().is_some() {
             return None;
         }
-        writer.wrap(read.expr, "flag_as_digit", &[]);
+        writer.wrap(with_default(tables, read.expr), "flag_as_digit", &[]);
     }
     let entry = |word: &String, digit: &str| format!("{}: {}", writer.quote(word), writer.quote(digit));
     let entries: Vec<String> =
@@ -89,6 +90,19 @@ fn edit(tables: &Tables, at: usize, pair: &BooleanPair, keys: &[Key]) -> Option<
         entries.join(", ")
     ));
     writer.finish()
+}
+
+/// The read with the `or 0` of the code around it, which stays as it is.
+fn with_default<'a>(tables: &Tables<'a>, read: &'a Expr) -> &'a Expr {
+    let above = tables.code.tree.id(read).and_then(|id| tables.code.tree.parent_expr(id));
+    match above {
+        Some((_, either @ Expr::BoolOp(both)))
+            if both.values.first().is_some_and(|first| std::ptr::eq(first, read)) =>
+        {
+            either
+        }
+        _ => read,
+    }
 }
 
 fn shown(key: &Key) -> String {
