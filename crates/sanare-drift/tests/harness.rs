@@ -113,6 +113,9 @@ impl Case {
             match sanare_drift::engine::next_layer(&problem) {
                 Answer::Layer(layer) if layers.len() < 6 => {
                     source.clone_from(&layer.source);
+                    if std::env::var_os("LAYERS").is_some() {
+                        eprintln!("--- {}\n{source}", layer.kind);
+                    }
                     layers.push(layer);
                 }
                 Answer::Layer(layer) => return Healed::OldBroken("more than six layers".into(), layers, layer.source),

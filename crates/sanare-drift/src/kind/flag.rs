@@ -17,8 +17,11 @@ use crate::values::{self, BooleanPair};
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     let (at, _, view) = tables.first()?;
-    if tables.code.has("flag_as_digit") {
+    if tables.code.has("flag_as_digit") || tables.code.has("known_flag") {
         return None;
+    }
+    if let Some(answer) = looked_up(tables, at, view) {
+        return Some(answer);
     }
     let now = tables.called_now(at, view);
     let mut found: Option<(BooleanPair, Vec<Key>)> = None;
@@ -60,6 +63,52 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         format!("{} now says {} and {} for 1 and 0", names.join(", "), pair.truthy.join("/"), pair.falsy.join("/"));
     let evidence = vec!["every value is one of the pair".to_owned()];
     Some(Layers::structural("flag", edit(tables, at, &pair, &keys), summary, evidence))
+}
+
+/// `{"Y": True, "N": False}[row["flag"]]`: other words of truth become the keys that the code knows.
+fn looked_up(tables: &Tables, at: usize, view: &View) -> Option<Answer> {
+    let now = tables.called_now(at, view);
+    for read in
+        tables.reads.all.iter().filter(|read| {
+            read.reader == at && matches!(read.via, Via::Subscript | Via::Helper | Via::Place | Via::Found)
+        })
+    {
+        let uses = tables.code.uses(read);
+        let [one] = uses.as_slice() else { continue };
+        let Becomes::LookedUp(Expr::Dict(mapping)) = one.becomes else { continue };
+        if !one.ops.is_empty() || !std::ptr::eq(one.from, read.expr) {
+            continue;
+        }
+        let keys: Vec<&str> =
+            mapping.iter_keys().flatten().filter_map(crate::code::text_of).filter(|key| !key.is_empty()).collect();
+        let (place, _) = tables.place_of(&read.key, view, &now)?;
+        let cells = cells(view, place);
+        if keys.len() != 2
+            || cells.iter().all(|cell| keys.contains(cell))
+            || cells.iter().any(|cell| cell.trim() != *cell)
+        {
+            continue;
+        }
+        let (Some(old), Some(new)) = (values::boolean_pair(&keys), values::boolean_pair(&cells)) else { continue };
+        let ([truth], [falsity]) = (old.truthy.as_slice(), old.falsy.as_slice()) else { continue };
+        let mut writer = Writer::new(&tables.code);
+        let entry = |word: &String, key: &String| format!("{}: {}", writer.quote(word), writer.quote(key));
+        let entries: Vec<String> = new
+            .truthy
+            .iter()
+            .map(|word| entry(word, truth))
+            .chain(new.falsy.iter().map(|word| entry(word, falsity)))
+            .collect();
+        let entries = entries.join(", ");
+        writer.wrap(read.expr, "known_flag", &[]);
+        writer.helper(&format!(
+            "def known_flag(flag):\n    # the flag may be spelled another way\n    known = {{{entries}}}\n    return known[flag] if flag in known else flag"
+        ));
+        let source = writer.finish();
+        let summary = format!("{} now says {} and {}", shown(&read.key), new.truthy.join("/"), new.falsy.join("/"));
+        return Some(Layers::structural("flag", source, summary, vec!["every value is one of the pair".to_owned()]));
+    }
+    None
 }
 
 /// Whether the values before were 1 and 0 only, as far as remembered.

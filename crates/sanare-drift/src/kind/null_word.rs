@@ -54,6 +54,11 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         if !ruled {
             continue;
         }
+        // A dash can stand for a value that is kept secret: it is nothing only where nothing is made of it.
+        let becomes_none = uses.iter().any(|one| one.becomes == Becomes::Tested && none_otherwise(tables, one));
+        if !becomes_none && found.iter().any(|word| !word.chars().any(char::is_alphabetic)) {
+            continue;
+        }
         words.extend(found);
         keys.push(read.key.clone());
     }
@@ -64,6 +69,14 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     let summary = format!("a cell without a value now says {}", words.join(" or "));
     let evidence = vec!["the code has a rule for empty cells of the column".to_owned()];
     Some(Layers::structural("null_word", edit(tables, at, &keys, &words), summary, evidence))
+}
+
+/// Whether the code makes `None` of an empty cell: `int(x) if x else None`.
+fn none_otherwise(tables: &Tables, one: &Use) -> bool {
+    let above = tables.code.tree.id(one.from).and_then(|id| tables.code.tree.parent_expr(id));
+    above
+        .and_then(|(_, above)| above.as_if_expr())
+        .is_some_and(|choice| choice.orelse.is_none_literal_expr() || choice.body.is_none_literal_expr())
 }
 
 fn null_words<'v>(view: &'v View, place: usize) -> impl Iterator<Item = &'v str> {
