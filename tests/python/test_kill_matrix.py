@@ -19,7 +19,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and the sandbox")
 
-JOB = '''\
+JOB = """\
 import csv
 import io
 
@@ -30,9 +30,9 @@ import sanare
 def load_sales(csv_text):
     rows = list(csv.DictReader(io.StringIO(csv_text)))
     return {"total": sum(int(row["amount"]) for row in rows), "names": sorted(row["customer"] for row in rows)}
-'''
+"""
 
-RUN = '''\
+RUN = """\
 import os
 import signal
 import sys
@@ -54,7 +54,7 @@ OLD = "date,customer,amount\\n2026-01-05,Alfa Kft,1200\\n2026-01-06,Beta Zrt,800
 NEW = "datum,ugyfel,osszeg\\n2026-01-05,Alfa Kft,1200\\n2026-01-06,Beta Zrt,800\\n"
 assert job.load_sales(OLD)["total"] == 2000
 print(job.load_sales(NEW))
-'''
+"""
 
 STEPS = ["opened", "evident", "diagnosed", "proposed", "judged", "checked", "approved", "prepared", "applied", "closed"]
 TURNS = [f"recorded {step}" for step in STEPS]
@@ -70,7 +70,12 @@ def start(folder: Path, kill_at: str) -> subprocess.CompletedProcess[str]:
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "sanare", *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "sanare", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -117,5 +122,13 @@ def test_killed_at(tmp_path: Path, turn: str) -> None:
     new = healed_text(tmp_path / "whole")
     runs = int(os.environ.get("SANARE_KILL_RUNS", "1"))
     found = {check(tmp_path / f"run{number}", turn, new) for number in range(runs)}
-    after = {"after_write", "before_swap", "after_swap", "recorded applied", "before_rerun", "after_rerun", "recorded closed"}
+    after = {
+        "after_write",
+        "before_swap",
+        "after_swap",
+        "recorded applied",
+        "before_rerun",
+        "after_rerun",
+        "recorded closed",
+    }
     assert found == {"new" if turn in after else "old"}

@@ -1,4 +1,5 @@
 //! How fast the redactor is: MB/s on one core for logs, JSON and source, and on text that is made to be slow.
+#![allow(clippy::disallowed_methods)]
 
 use sanare_core::redact::{Policy, Redactor};
 use std::hint::black_box;

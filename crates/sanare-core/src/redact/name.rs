@@ -159,6 +159,12 @@ impl Lexicon {
         self.absent.contains_key(word)
     }
 
+    /// The ids of the rules that names have.
+    pub fn rules(&self) -> impl Iterator<Item = &'static str> {
+        let roles = self.roles.values().filter_map(|role| role.secret);
+        roles.chain(self.special.values().copied()).map(|name| name.rule)
+    }
+
     /// The class of a name, if it names a secret.
     pub fn name(&self, name: &str) -> Option<Name> {
         if name.len() > LONGEST {
@@ -200,9 +206,7 @@ impl Lexicon {
                     let rule = if word == "api" { "api-key" } else { "key" };
                     name = Name { class: Class::Named, rule };
                 }
-            } else if name.class != Class::Strong && roles[before].before {
-                return None;
-            } else if name.class == Class::Strong && matches!(word, "boarding" | "by" | "no" | "has" | "is") {
+            } else if harmless_before(name, word, roles[before]) {
                 return None;
             } else if name.rule == "code" && is_code_word(word) {
                 name = Name { class: Class::Named, rule: "code" };
@@ -227,6 +231,13 @@ impl Lexicon {
         }
         let glued = self.glued.iter().find(|(end, _)| word.len() > end.len() && word.ends_with(end.as_str()));
         Role { secret: glued.map(|(_, name)| *name), ..Role::default() }
+    }
+}
+
+fn harmless_before(name: Name, word: &str, role: Role) -> bool {
+    match name.class {
+        Class::Strong => matches!(word, "boarding" | "by" | "no" | "has" | "is"),
+        _ => role.before,
     }
 }
 

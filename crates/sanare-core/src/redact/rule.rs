@@ -58,9 +58,11 @@ pub(super) struct RuleText {
     /// The keyword is so telling that a cut or broken token behind it is a secret too.
     #[serde(default)]
     pub telling: bool,
-    #[serde(default)]
+    /// Texts that the rule finds something in; the tests read them.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub examples: Vec<String>,
-    #[serde(default)]
+    /// Texts that it finds nothing in.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub counterexamples: Vec<String>,
 }
 
@@ -208,7 +210,8 @@ impl Rules {
         }
         call("<redacted:", Trigger::Placeholder);
         for odd in [
-            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}", "\u{ad}",
+            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}",
+            "\u{ad}", "\u{ff1a}", "\u{ff1d}", "\u{201c}", "\u{201d}", "\u{201e}", "\u{ab}",
         ] {
             call(odd, Trigger::Odd);
         }

@@ -63,6 +63,8 @@ pub enum Trouble {
     NotList(Place),
     /// A leaf is used as it cannot be.
     Leaf(Place),
+    /// A text is not of the form that its conversion reads.
+    BadText(Place),
 }
 
 impl<'a> View<'a> {
@@ -139,7 +141,7 @@ impl<'a> View<'a> {
             Trouble::NotMap(_) | Trouble::NotList(_) => {
                 matches!(class, "TypeError" | "KeyError" | "AttributeError" | "IndexError" | "ValueError")
             }
-            Trouble::Leaf(_) => true,
+            Trouble::Leaf(_) | Trouble::BadText(_) => true,
         };
         troubles.retain(fits);
         troubles.sort_by_key(|trouble| trouble.place().steps.len());
@@ -152,7 +154,10 @@ impl<'a> View<'a> {
         );
         let on_line = self.reading.uses.iter().filter(|used| fails && !used.converted && self.on_line(used.range));
         let ranked = on_line.filter_map(|used| Some((self.misfit(used)?, used)));
-        ranked.min_by_key(|(rank, _)| *rank).map(|(_, used)| Trouble::Leaf(used.place.clone()))
+        ranked.min_by_key(|(rank, _)| *rank).map(|(rank, used)| match rank {
+            2 => Trouble::BadText(used.place.clone()),
+            _ => Trouble::Leaf(used.place.clone()),
+        })
     }
 
     /// How badly the values at a place fit a use of them, 0 the worst; nothing when they fit.
@@ -166,8 +171,14 @@ impl<'a> View<'a> {
         match &used.how {
             Usage::Arithmetic | Usage::Add | Usage::Order if nested || null => Some(0),
             Usage::Arithmetic | Usage::Add | Usage::Order => text.then_some(1),
-            Usage::Convert(name) if reads_text(name) => (nested || null || number).then_some(0),
+            Usage::Convert(name) if reads_text(name) && !(nested || null || number) => {
+                (text && matches!(self.class(), "ValueError")).then_some(2)
+            }
             Usage::Convert(_) if nested || null => Some(0),
+            Usage::Convert(name) if reads_text(name) => Some(0),
+            Usage::Convert(name) if matches!(name.as_str(), "int" | "float" | "decimal.Decimal") => {
+                (text && matches!(self.class(), "ValueError" | "InvalidOperation")).then_some(2)
+            }
             Usage::Convert(_) => text.then_some(1),
             Usage::Concat => (nested || null || number).then_some(0),
             Usage::Length => (number || null).then_some(0),
@@ -297,7 +308,11 @@ impl Trouble {
     pub fn place(&self) -> &Place {
         match self {
             Self::Absent { container, .. } => container,
-            Self::Null(place) | Self::NotMap(place) | Self::NotList(place) | Self::Leaf(place) => place,
+            Self::Null(place)
+            | Self::NotMap(place)
+            | Self::NotList(place)
+            | Self::Leaf(place)
+            | Self::BadText(place) => place,
         }
     }
 }

@@ -135,7 +135,7 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
     };
     writer.helper(&format!(
         "def from_header(lines):\n    {comment}\n{import}    {names}\n    lines = list(lines)\n    \
-         for number, line in enumerate(lines):\n        if {condition}:\n            return {found}\n    return {otherwise}"
+         for number, line in enumerate(lines):\n        if number < 50 and {condition}:\n            return {found}\n    return {otherwise}"
     ));
     writer.finish()
 }
@@ -180,7 +180,7 @@ fn in_rows(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> {
     writer.wrap(reader.whole, "from_header", &[]);
     writer.helper(&format!(
         "def from_header(rows):\n    # rows may stand above the header; the table begins where its names do\n    {names}\n    \
-         rows = list(rows)\n    start = next((number for number, row in enumerate(rows) if {condition}), 0)\n    yield from rows[start:]"
+         rows = list(rows)\n    start = next((number for number, row in enumerate(rows) if number < 50 and {condition}), 0)\n    yield from rows[start:]"
     ));
     writer.finish()
 }

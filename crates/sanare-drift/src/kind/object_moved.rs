@@ -122,6 +122,9 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
                 continue;
             }
             let mut veto = object_veto::differs(&old, &whole);
+            if veto.is_none() {
+                veto = moved_scale(view, &target, &values);
+            }
             if veto.is_none() && lacking.iter().any(|record| object_fit::occurrences(record, name, 8) != 1) {
                 veto = Some(format!("`{name}` stands at more than one place"));
             }
@@ -129,6 +132,19 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
         }
     }
     found
+}
+
+/// V6 for a field of the same name: three powers of ten, or two where that is sure of few values.
+fn moved_scale(view: &View, target: &Place, values: &[&Value]) -> Option<String> {
+    let old = object_fit::remembered_profile(view, target)?;
+    let new = object_fit::profile(values);
+    let why = crate::code::object_leaf::scale_veto(&old, &new)?;
+    let middle = |profile: &crate::profile::Profile| {
+        profile.number.as_ref().and_then(|numbers| numbers.powers).map(|powers| powers.1)
+    };
+    let far = middle(&old).zip(middle(&new)).is_some_and(|(old, new)| (old - new).abs() >= 3);
+    let sure = old.count >= 3 || (old.type_name == "float" && new.type_name == "int");
+    (far || sure).then_some(why)
 }
 
 /// Whether every list on the way holds exactly one member in every record.

@@ -73,7 +73,9 @@ fn wants_number(view: &View, place: &Place) -> bool {
     view.reading.uses_of(place).filter(|used| view.on_line(used.range)).any(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => true,
         Usage::Add => remembered_number(view, place),
-        Usage::Convert(name) => matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.timedelta"),
+        Usage::Convert(name) => {
+            matches!(name.as_str(), "round" | "abs" | "datetime.timedelta") || name.ends_with("fromtimestamp")
+        }
         _ => false,
     })
 }

@@ -108,7 +108,14 @@ pub(crate) fn map_record(
         lockfile: &[],
         closed_record: fields == seen_names.len(),
     };
-    let mut mappings = match_fields(&expected, &seen, &context)?;
+    let eager: Vec<Expected> = expected
+        .iter()
+        .map(|field| Expected { needed: field.needed || lost.contains(&field.name), ..field.clone() })
+        .collect();
+    let mut mappings = match match_fields(&eager, &seen, &context) {
+        Ok(mappings) => mappings,
+        Err(_) => match_fields(&expected, &seen, &context)?,
+    };
     mappings.retain(|mapping| mapping.expected != mapping.seen && lost.contains(&mapping.expected));
     Ok(mappings)
 }
