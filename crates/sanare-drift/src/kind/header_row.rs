@@ -194,8 +194,10 @@ fn in_frame(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> 
         return None;
     }
     let mut writer = Writer::new(&tables.code);
-    let encoding = keyword(call, "encoding")
-        .map_or(String::new(), |encoding| format!(", encoding={}", tables.code.text(encoding)));
+    let encoding = keyword(call, "encoding").map_or_else(
+        || ", encoding=\"utf-8\"".to_owned(),
+        |encoding| format!(", encoding={}", tables.code.text(encoding)),
+    );
     let separator = keyword(call, "sep")
         .or(keyword(call, "delimiter"))
         .map_or(String::new(), |sep| format!(", delimiter={}", tables.code.text(sep)));
