@@ -206,7 +206,7 @@ pub fn write_twin(twin: &TwinCall, scratch: &Path) -> PathBuf {
     path
 }
 
-fn input(folder: &Path, stem: &str) -> PathBuf {
+pub fn input(folder: &Path, stem: &str) -> PathBuf {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("folder")
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
