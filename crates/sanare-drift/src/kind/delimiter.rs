@@ -55,8 +55,10 @@ fn edit(tables: &Tables, at: usize, declared: char, seen: char) -> Option<String
     }
     let first = call.arguments.find_positional(0)?;
     let (parameter, given, line) = if reader.form == Form::Frame {
-        let encoding = keyword(call, "encoding")
-            .map_or(String::new(), |encoding| format!(", encoding={}", tables.code.text(encoding)));
+        let encoding = keyword(call, "encoding").map_or_else(
+            || ", encoding=\"utf-8\"".to_owned(),
+            |encoding| format!(", encoding={}", tables.code.text(encoding)),
+        );
         (
             "path",
             tables.code.text(first),

@@ -159,7 +159,9 @@ fn can_write(python: &str, letter: char) -> bool {
 }
 
 fn has_controls(text: &str) -> bool {
-    text.chars().any(|letter| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r'))
+    text.chars().any(|letter| {
+        (letter.is_control() && !matches!(letter, '\t' | '\n' | '\r')) || matches!(letter, '\u{e000}'..='\u{f8ff}')
+    })
 }
 
 /// Whether the letters beyond ASCII stand where a writer would put them: one script a word, one language's alphabet,
