@@ -34,13 +34,13 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
     let place = container.then(Step::Key(key.to_owned()));
     let said = evidence(view, container, key)?;
     let reads: Vec<&Read> = view.keys_read(container).filter(|(name, _)| *name == key).map(|(_, read)| read).collect();
+    if view.reads_below(&place) {
+        return absent_record(view, &place, key, said);
+    }
     let Some(way) = object_none::way(view, &place).filter(|_| reads.iter().all(|read| read.owner == 0 && read.literal))
     else {
         return Some(refused(key));
     };
-    if view.reads_below(&place) {
-        return Some(refused(key));
-    }
     let mut draft = Draft::new(view.subject);
     let mut first = None;
     for read in reads.iter().filter(|read| read.how == How::Subscript) {
@@ -51,6 +51,36 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
             Way::Converted(call) => (call, format!("({} if {name} in {base} else None)", draft.text(call))),
         };
         first.get_or_insert(range);
+        draft.replace(range, text);
+    }
+    let comment = format!("{} is left out of records that do not have it", bare(key));
+    draft.note(first?, &comment);
+    layer("object_optional", draft.finish(), Tier::B, comment.clone(), vec![said], Vec::new())
+}
+
+/// A record within the record is left out: what is read from it is `None`.
+fn absent_record(view: &View, place: &Place, key: &str, said: String) -> Option<Answer> {
+    let reads: Vec<&Read> = view.keys_read(place).map(|(_, read)| read).collect();
+    let plain = |read: &&Read| read.owner == 0 && read.how == How::Subscript && !view.reads_below(&read.place);
+    if reads.is_empty() || !reads.iter().all(plain) || view.takes_members(place) {
+        return Some(refused(key));
+    }
+    let mut draft = Draft::new(view.subject);
+    let mut first = None;
+    for read in &reads {
+        let Some(outer) = view.reading.reads.iter().find(|outer| outer.range == read.base && outer.literal) else {
+            return Some(refused(key));
+        };
+        let range = match object_none::way(view, &read.place) {
+            Some(Way::Plain) => read.range,
+            Some(Way::Converted(call)) => call,
+            None => return Some(refused(key)),
+        };
+        let (base, whole) = (draft.text(outer.base), draft.text(outer.range));
+        let name = key_literal(whole, base)?;
+        first.get_or_insert(range);
+        let text = format!("{} if {name} in {base} else None", draft.text(range));
+        let text = if draft.is_whole_value(range) { text } else { format!("({text})") };
         draft.replace(range, text);
     }
     let comment = format!("{} is left out of records that do not have it", bare(key));

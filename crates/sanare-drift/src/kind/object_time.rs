@@ -281,7 +281,7 @@ mod examples {
     #[test]
     fn an_unknown_zone_or_unit_is_refused() {
         check(&seconds(r#"[{"ts": "2024-03-01T23:30:00"}]"#), &["ambiguous: "]);
-        check(&seconds(r#"[{"ts": "yesterday"}]"#), &["no_proposer: "]);
+        check(&seconds(r#"[{"ts": "yesterday"}]"#), &["not_data: "]);
         check(&text(r#"[{"at": 12}]"#), &["no_proposer: "]);
         let naive = Case {
             source: "from datetime import datetime\n\n\ndef load(data):\n    return [datetime.strptime(e[\"at\"], \"%Y-%m-%d %H:%M\").year for e in data]\n",
