@@ -49,7 +49,13 @@ class Scripted:
             self.number += 1
             number = self.number
         self.before()
-        report = {"id": f"inc_{number}", "status": "closed", "outcome": "refused", "reason": "no_proposer", "summary": ""}
+        report = {
+            "id": f"inc_{number}",
+            "status": "closed",
+            "outcome": "refused",
+            "reason": "no_proposer",
+            "summary": "",
+        }
         if request["origin"] not in ("file", "memory") or request["options"].get("mode") == "observe":
             return {**report, "reason": "no_source", "summary": request["origin"]}
         source = request["source"]

@@ -8,6 +8,7 @@ mod assign;
 mod data;
 mod encoded;
 mod entry;
+mod literal;
 mod name;
 mod pem;
 mod personal;
@@ -194,8 +195,12 @@ impl Redactor {
 
     /// Redacted data: keys and lengths stay, values that are secret by name, place or shape are replaced.
     pub fn json(&self, value: &Value) -> Redacted<Value> {
+        self.json_owned(value.clone())
+    }
+
+    /// As [`Redactor::json`], for data that is not needed any more.
+    pub fn json_owned(&self, mut value: Value) -> Redacted<Value> {
         let redact = || {
-            let mut value = value.clone();
             data::redact(self.scanner(), &mut value);
             value
         };

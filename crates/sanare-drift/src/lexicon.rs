@@ -4,13 +4,14 @@
 //! [`Meaning`]: which concepts it names, with which qualifiers, and what is left that no entry explains.
 
 mod file;
+mod index;
 mod lines;
 mod reading;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
+use index::Index;
 pub use reading::{Meaning, Reading};
 
 /// The number of an entry in its lexicon.
@@ -21,7 +22,7 @@ pub type EntryId = u16;
 pub struct Lexicon {
     entries: Vec<Entry>,
     ids: HashMap<String, EntryId>,
-    terms: HashMap<Box<str>, Senses, BuildHasherDefault<ShortTextHasher>>,
+    terms: Index,
     /// Words in the longest term.
     longest: usize,
 }
@@ -102,7 +103,7 @@ pub struct Entry {
 }
 
 /// One meaning of a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sense {
     /// The entry.
     pub entry: EntryId,
@@ -112,26 +113,6 @@ pub struct Sense {
     pub marked: bool,
     /// Whether an owner's file says so.
     pub owner: bool,
-}
-
-type Senses = Vec<Sense>;
-
-/// A plain hash for short words. The words come from the lexicon itself, so nobody can choose them to collide.
-#[derive(Clone, Debug, Default)]
-struct ShortTextHasher(u64);
-
-impl Hasher for ShortTextHasher {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
 }
 
 /// The languages of the lexicon, in the order of their bits.
@@ -191,15 +172,14 @@ impl Lexicon {
 
     /// All terms in their joined form and what they mean, sorted.
     pub fn terms(&self) -> Vec<(&str, &[Sense])> {
-        let mut terms: Vec<(&str, &[Sense])> =
-            self.terms.iter().map(|(key, senses)| (&**key, senses.as_slice())).collect();
+        let mut terms: Vec<(&str, &[Sense])> = self.terms.iter().collect();
         terms.sort_unstable_by_key(|(key, _)| *key);
         terms
     }
 
     /// What a term in joined, folded form means.
     pub fn senses(&self, key: &str) -> &[Sense] {
-        self.terms.get(key).map_or(&[], Vec::as_slice)
+        self.terms.get(key)
     }
 
     /// Whether two entries exclude one another.

@@ -30,7 +30,11 @@ use crate::subject::PySubject;
 
 /// Heals one failing call; the answer is the report.
 #[pyfunction]
-fn heal<'py>(py: Python<'py>, request: &Bound<'py, PyDict>, subject: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn heal<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    subject: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let request = request::heal_request(request);
     let mut subject = PySubject::new(subject, allowance(&request.project_root, &request.options));
     let (report, interrupted) = quietly(py, move || {

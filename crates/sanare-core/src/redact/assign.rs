@@ -62,6 +62,10 @@ impl Reader<'_> {
 
     fn read(&self, found: &mut Values) -> Behind {
         let text = self.text;
+        if text[..self.spot.start].ends_with(b"://") {
+            // A user in an address.
+            return Behind::Nothing;
+        }
         let before = quote_before(text, self.spot.start);
         let mut at = self.spot.end;
         let mut quoted = false;
@@ -75,7 +79,7 @@ impl Reader<'_> {
         if self.entry_value(found) {
             return Behind::Found;
         }
-        if quoted && self.byte(at) == b']' {
+        if self.byte(at) == b']' && (quoted || self.in_brackets()) {
             at += 1;
         }
         let near = at;
@@ -112,6 +116,13 @@ impl Reader<'_> {
         quote_before(self.text, self.spot.start - dashes).is_some_and(|open| open.mark == quote.mark)
     }
 
+    /// `[name] => value`
+    fn in_brackets(&self) -> bool {
+        self.spot.start > 0
+            && self.byte(self.spot.start - 1) == b'['
+            && self.text[self.spot.end + 1..].starts_with(b" => ")
+    }
+
     fn is_flag(&self) -> bool {
         let start = self.spot.start;
         start > 0
@@ -135,6 +146,14 @@ impl Reader<'_> {
         {
             start = skip_blanks(text, behind);
         }
+        if sign == Sign::Colon && matches!(self.byte(start), b'&' | b'!') {
+            // An anchor or a tag of YAML.
+            let word = text[start..].iter().take(40).take_while(|c| !c.is_ascii_whitespace()).count();
+            if self.byte(start + word) == b' ' && word > 1 {
+                start = skip_blanks(text, start + word);
+            }
+        }
+        start = sized(text, start);
         if self.byte(start) == b'\n' || self.byte(start) == b'\r' {
             return self.block(start, found);
         }
@@ -148,6 +167,7 @@ impl Reader<'_> {
             return Behind::Nothing;
         }
         match self.byte(start) {
+            b'{' if sign == (Sign::Equals { tight: true }) && self.braced(start, found) => return Behind::Found,
             b'(' | b'[' | b'{' if !self.is_template(start) => return self.container(start, found),
             _ => {}
         }
@@ -155,6 +175,19 @@ impl Reader<'_> {
             return if self.literals(inner, found) { Behind::Found } else { Behind::Nothing };
         }
         self.bare(start, sign, found)
+    }
+
+    /// `PWD={value};`
+    fn braced(&self, start: usize, found: &mut Values) -> bool {
+        let rest = &self.text[start + 1..self.text.len().min(start + 200)];
+        let Some(length) = rest.iter().position(|c| matches!(c, b'}' | b'{' | b'"' | b'\'' | b',' | b'\n')) else {
+            return false;
+        };
+        let plain = rest[length] == b'}' && self.byte(start + length + 2) == b';';
+        if plain && is_secret(self.class(), &rest[..length], Place::Quoted) {
+            found.push((start + 1, start + 1 + length));
+        }
+        plain
     }
 
     /// A word that is shorter than a secret of this class can be; most values of `key=` are.
@@ -555,6 +588,26 @@ impl Reader<'_> {
             return Behind::Nothing;
         }
         let Some(end) = text[at..].iter().take(60).position(|c| *c == b'>') else { return Behind::Nothing };
+        let tag = text[at + 2..at + end].to_ascii_lowercase();
+        if ![
+            &b"key"[..],
+            b"dt",
+            b"td",
+            b"th",
+            b"name",
+            b"b",
+            b"strong",
+            b"code",
+            b"string",
+            b"field",
+            b"id",
+            b"property",
+            b"n",
+        ]
+        .contains(&tag.as_slice())
+        {
+            return Behind::Nothing;
+        }
         let next = skip_space(text, at + end + 1);
         if self.byte(next) != b'<' || self.byte(next + 1) == b'/' {
             return Behind::Nothing;
@@ -614,30 +667,9 @@ impl Reader<'_> {
         let text = self.text;
         let mut at = at;
         for _ in 0..if self.class() == Class::Hint { 0 } else { 3 } {
-            let end = text[at..].iter().take(12).position(|c| !c.is_ascii_alphabetic()).map_or(at, |n| at + n);
-            let word = &text[at..end];
-            if self.byte(end) == b' '
-                && matches!(
-                    word,
-                    b"is"
-                        | b"was"
-                        | b"set"
-                        | b"to"
-                        | b"of"
-                        | b"as"
-                        | b"value"
-                        | b"for"
-                        | b"using"
-                        | b"named"
-                        | b"called"
-                        | b"header"
-                        | b"a"
-                        | b"the"
-                )
-            {
-                at = end + 1;
-            } else {
-                break;
+            match connector(text, at) {
+                0 => break,
+                length => at += length,
             }
         }
         if text[at..].starts_with(b"user ") || text[at..].starts_with(b"account ") {
@@ -809,6 +841,48 @@ fn push_value(text: &[u8], start: usize, end: usize, found: &mut Values) {
     }
 }
 
+/// The length of a word that joins a name to its value in a sentence, and of the space behind it.
+fn connector(text: &[u8], at: usize) -> usize {
+    const WORDS: &[&[u8]] = &[
+        b"is",
+        b"was",
+        b"set",
+        b"to",
+        b"of",
+        b"as",
+        b"value",
+        b"for",
+        b"using",
+        b"named",
+        b"called",
+        b"header",
+        b"a",
+        b"the",
+        b"used",
+        b"given",
+        b"provided",
+        b"entered",
+        b"sent",
+        b"received",
+        b"supplied",
+        b"-",
+        b"=",
+        b"->",
+        b"\xe2\x86\x92",
+        b"\xe2\x80\x93",
+        b"volt",
+        b"lautet",
+        b"ist",
+        b"a",
+        b"est",
+        b"es",
+    ];
+    let length = text[at..].iter().take(12).position(|c| *c == b' ').unwrap_or(0);
+    let word = &text[at..at + length];
+    let word = word.strip_suffix(b":").unwrap_or(word);
+    if length > 0 && WORDS.contains(&word) { length + 1 } else { 0 }
+}
+
 /// Behind the letters of a literal's prefix: `b'`, `rb"`, `f'`.
 fn literal_start(text: &[u8], at: usize) -> usize {
     let letters = text[at.min(text.len())..]
@@ -835,6 +909,16 @@ fn wrapped_literal(text: &[u8], at: usize) -> Option<usize> {
         .any(|part| callee.windows(part.len()).any(|window| window == *part));
     let inner = at + open + 1;
     (wraps && !fetches && quote_at(text, literal_start(text, inner)).is_some()).then_some(inner)
+}
+
+/// Behind the type and size that PHP writes before a text: `string(20) "x"`.
+fn sized(text: &[u8], at: usize) -> usize {
+    let next = skip_space(text, at);
+    let rest = &text[next.min(text.len())..text.len().min(next + 24)];
+    match rest.strip_prefix(b"string(").and_then(|rest| rest.iter().position(|c| *c == b')')) {
+        Some(digits) if text.get(next + digits + 9) == Some(&b'"') => next + digits + 9,
+        _ => at,
+    }
 }
 
 /// Behind a type annotation: `: str = "x"`, `: SecretStr | None = "x"`.
@@ -983,12 +1067,13 @@ pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(
     if single
         && name.is_none_or(|name| name.class == Class::Hint)
         && from > 1
-        && matches!(text[from - 1], b' ')
-        && text[from - 2].is_ascii_alphanumeric()
+        && text[from - 1] == b' '
+        && text[from - 2].is_ascii_alphabetic()
+        && text.get(to) != Some(&b'=')
     {
         let mut begin = from - 1;
         for _ in 0..2 {
-            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphanumeric()).count();
+            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphabetic()).count();
             if word == 0 {
                 break;
             }

@@ -24,9 +24,20 @@ struct Known {
 
 /// Redacts data in place.
 pub(super) fn redact(scanner: Scanner<'_>, value: &mut Value) {
-    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::default() };
+    let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: true };
     walk.value(value, None, 0);
     walk.again(value);
+}
+
+/// Redacts in place what the structure of data makes secret, without reading its texts.
+pub(super) fn by_structure(scanner: Scanner<'_>, value: &mut Value) {
+    Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: false }.value(value, None, 0);
+}
+
+/// The rule of a placeholder that is a whole text.
+pub(super) fn rule_of(text: &str) -> Option<&'static str> {
+    let rule = text.strip_prefix("<redacted:")?.strip_suffix('>')?;
+    lexicon().rules().find(|known| *known == rule)
 }
 
 /// Redacted text, or nothing if there is nothing to redact in it. What was found is added to `secrets`.
@@ -99,6 +110,8 @@ struct Walk<'r> {
     scanner: Scanner<'r>,
     secrets: Vec<(String, String)>,
     keys: HashMap<String, Key, Quick>,
+    /// Whether texts are read, too.
+    texts: bool,
 }
 
 /// What a key says, looked up once.
@@ -139,7 +152,11 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self, text: &str, known: Option<Known>) -> Option<String> {
-        known.and_then(|known| self.named(text, known)).or_else(|| text_of(self.scanner, text, &mut self.secrets))
+        let named = known.and_then(|known| self.named(text, known));
+        if !self.texts {
+            return named;
+        }
+        named.or_else(|| text_of(self.scanner, text, &mut self.secrets))
     }
 
     /// A text whose name is known to be a secret's.
@@ -150,6 +167,9 @@ impl Walk<'_> {
         }
         let rule = known.name.rule;
         if known.name.class >= Class::Authorization {
+            if !self.texts {
+                return None;
+            }
             let named = format!("{rule}: {text}");
             let redacted = text_of(self.scanner, &named, &mut self.secrets)?;
             return redacted.strip_prefix(rule)?.strip_prefix(": ").map(str::to_owned);
@@ -185,7 +205,16 @@ impl Walk<'_> {
 
     fn list(&mut self, items: &mut [Value], known: Option<Known>, depth: usize) {
         let texts = items.len() > 1 && items.iter().all(Value::is_string);
-        let named = if texts || items.len() == 2 { self.named_items(items) } else { Vec::new() };
+        // Names and markers have keywords in them; a list without any is no more than its items.
+        let stirs =
+            texts && self.texts && items.iter().any(|item| item.as_str().is_some_and(|text| self.scanner.stirs(text)));
+        let flags =
+            texts && self.texts && items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-')));
+        let named = if stirs || items.len() == 2 && items[0].is_string() || texts && !self.texts {
+            self.named_items(items)
+        } else {
+            Vec::new()
+        };
         let columns = header_columns(items);
         for (index, item) in items.iter_mut().enumerate() {
             let own = named.iter().find(|(at, _)| *at == index).map(|(_, name)| Known { name: *name, direct: true });
@@ -194,11 +223,11 @@ impl Walk<'_> {
                 (_, item) => self.value(item, own.or(known), depth + 1),
             }
         }
-        if texts {
+        if stirs {
             self.joined(items, "\n");
-            if items.iter().any(|item| item.as_str().is_some_and(|text| text.starts_with('-'))) {
-                self.joined(items, " ");
-            }
+        }
+        if flags {
+            self.joined(items, " ");
         }
     }
 
@@ -272,12 +301,17 @@ impl Walk<'_> {
             beside = self.name_beside(map);
         }
         if lists {
-            columns = columns_beside(map);
+            columns = columns_beside(map).or_else(|| parameters_beside(map));
         }
         for (key, value) in map.iter_mut() {
             let info = self.key(key);
             let child = child(info, key, known, beside);
             match (&columns, &mut *value) {
+                (Some(columns), Value::Array(cells))
+                    if is_rows_key(key) && !cells.iter().any(|cell| cell.is_array() || cell.is_object()) =>
+                {
+                    self.row(cells, columns, depth + 1);
+                }
                 (Some(columns), Value::Array(rows)) if is_rows_key(key) => {
                     for row in rows {
                         match row {
@@ -320,8 +354,8 @@ impl Walk<'_> {
             name: lexicon().name(key),
             names: is_name_key(key),
             values: is_value_key(key),
-            label: self.scanner.personal && super::personal::may_label(key),
-            clean: text_of(self.scanner, key, &mut Vec::new()).is_none(),
+            label: self.texts && self.scanner.personal && super::personal::may_label(key),
+            clean: !self.texts || text_of(self.scanner, key, &mut Vec::new()).is_none(),
         };
         if self.keys.len() < 4096 && key.len() < 200 {
             self.keys.insert(key.to_owned(), info);
@@ -457,6 +491,16 @@ fn columns_beside(map: &Map<String, Value>) -> Option<Vec<Option<Name>>> {
     (names.iter().any(Option::is_some) && map.keys().any(|key| is_rows_key(key))).then_some(names)
 }
 
+/// The secret parameters of a statement that stands beside them.
+fn parameters_beside(map: &Map<String, Value>) -> Option<Vec<Option<Name>>> {
+    let statement = map.iter().find_map(|(key, value)| {
+        matches!(key.to_lowercase().as_str(), "sql" | "query" | "statement" | "stmt" | "operation")
+            .then(|| value.as_str())?
+    })?;
+    let names = super::sql::parameter_names(statement);
+    names.iter().any(Option::is_some).then_some(names)
+}
+
 fn column_names(columns: &[Value]) -> Option<Vec<Option<Name>>> {
     columns
         .iter()
@@ -503,6 +547,11 @@ fn is_rows_key(key: &str) -> bool {
             | "head"
             | "row"
             | "parameters"
+            | "params"
+            | "args"
+            | "binds"
+            | "bind_params"
+            | "vars"
     )
 }
 

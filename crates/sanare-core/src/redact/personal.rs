@@ -111,16 +111,59 @@ pub(super) fn find(text: &[u8], labels: &[usize]) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut at = 0;
     let mut label = 0;
-    while let Some(start) = next_digit(text, at) {
-        let run = run(text, start);
-        at = run.max(start + 1);
+    while let Some(digit) = next_digit(text, at) {
+        let (start, end, mixed) = word(text, digit, at);
+        if mixed || text.get(end) == Some(&b':') {
+            // A word of letters and digits: an account number, or an address of hexadecimal groups.
+            let hit = iban(text, start).or_else(|| ipv6(text, start, end));
+            at = hit.map_or(end, |hit| hit.1.max(end));
+            hits.extend(hit);
+            if mixed || hit.is_some() {
+                continue;
+            }
+        }
         while labels.get(label).is_some_and(|end| *end + 60 < start) {
             label += 1;
         }
         let labelled = labels.get(label).is_some_and(|end| *end <= start);
+        if !labelled && ordinary(text, start, end) {
+            at = end;
+            continue;
+        }
+        let run = run(text, start);
+        at = run.max(end);
         number(text, start, run, labelled, &mut hits);
     }
     hits
+}
+
+/// A count or a date: most numbers are.
+fn ordinary(text: &[u8], start: usize, end: usize) -> bool {
+    let next = text.get(end).copied().unwrap_or(b' ');
+    let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    match next {
+        b'.' | b'/' | b'(' | b')' => false,
+        b' ' => end - start < 9 && !digit(end + 1) && text.get(end + 1) != Some(&b'('),
+        b'-' => {
+            end - start == 4 && digit(end + 1) && digit(end + 2) && text.get(end + 3) == Some(&b'-') && !digit(end + 6)
+        }
+        _ => end - start < 9,
+    }
+}
+
+/// The word round a digit, not looking back beyond `floor`, and whether it has letters.
+fn word(text: &[u8], digit: usize, floor: usize) -> (usize, usize, bool) {
+    let mut start = digit;
+    while start > floor && text[start - 1].is_ascii_alphanumeric() {
+        start -= 1;
+    }
+    let mut end = digit;
+    let mut mixed = start < digit || start == floor && floor > 0 && text[floor - 1].is_ascii_alphanumeric();
+    while end < text.len() && text[end].is_ascii_alphanumeric() {
+        mixed |= text[end].is_ascii_alphabetic();
+        end += 1;
+    }
+    (start, end, mixed)
 }
 
 fn next_digit(text: &[u8], mut at: usize) -> Option<usize> {
@@ -130,7 +173,7 @@ fn next_digit(text: &[u8], mut at: usize) -> Option<usize> {
         let word = u64::from_le_bytes(eight.try_into().ok()?);
         let turned = word ^ 0x3030_3030_3030_3030;
         // Bytes above 9 carry into their high bit, and bytes that have it already are none either.
-        let others = ((turned & !HIGH) + 0x7676_7676_7676_7676 | turned) & HIGH;
+        let others = (((turned & !HIGH) + 0x7676_7676_7676_7676) | turned) & HIGH;
         if others != HIGH {
             return Some(at + ((!others & HIGH).trailing_zeros() / 8) as usize);
         }
@@ -169,14 +212,6 @@ fn number(text: &[u8], start: usize, end: usize, labelled: bool, hits: &mut Vec<
     if end - start > 64 {
         return;
     }
-    if let Some(hit) = iban(text, start) {
-        hits.push(hit);
-        return;
-    }
-    if let Some(hit) = ipv6(text, start) {
-        hits.push(hit);
-        return;
-    }
     if !border(text, start) || start > 0 && matches!(text[start - 1], b'_' | b'$') {
         // `a1`, `x_12`: part of a name.
         return;
@@ -188,7 +223,9 @@ fn number(text: &[u8], start: usize, end: usize, labelled: bool, hits: &mut Vec<
         count += 1;
     }
     let digits = &room[..count];
-    if let Some(hit) = ipv4(text, start) {
+    if text[start..text.len().min(start + 4)].contains(&b'.')
+        && let Some(hit) = ipv4(text, start)
+    {
         hits.push(hit);
         return;
     }
@@ -343,7 +380,7 @@ fn luhn(digits: &[u8]) -> bool {
             }
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 fn card(text: &[u8], start: usize, end: usize) -> Option<Hit> {
@@ -423,38 +460,33 @@ fn phone(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
     if !(n == 10 || span.starts_with(b"0")) {
         return None;
     }
-    let groups: Vec<&[u8]> = span.split(|c| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
-    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    let (lengths, count) = group_lengths(span)?;
     // `(415) 555-0123`, `415-555-0123`
-    if lengths == [3, 3, 4]
-        && (before == Some(b'(') || span.contains(&b'-'))
-        && !span.contains(&b'/')
-        && digits[0] >= b'2'
-        && groups[1][0] >= b'2'
-    {
+    let american = lengths[..count] == [3, 3, 4] && digits[0] >= b'2' && digits[3] >= b'2';
+    if american && (before == Some(b'(') || span.contains(&b'-')) && !span.contains(&b'/') {
         let from = if before == Some(b'(') { start - 1 } else { start };
         return Some((from, end, "phone"));
     }
-    // `06-20/123-4567`, `06 30 123 4567`, `0151 23456789`, `0036…`
-    if span.starts_with(b"06")
-        && (groups[0] == b"06" && groups.len() >= 3 || groups.len() == 1)
-        && (10..=11).contains(&n)
-        && before != Some(b'.')
-        && groups[0] != b"06."
-        && !span.starts_with(b"06.")
-    {
-        return (groups.len() > 1 || matches!(&span[2..4], b"20" | b"30" | b"31" | b"50" | b"70"))
-            .then_some((start, end, "phone"));
+    // `06-20/123-4567`, `06 30 123 4567`
+    if span.starts_with(b"06") && (10..=11).contains(&n) && before != Some(b'.') && !span.starts_with(b"06.") {
+        let grouped = lengths[0] == 2 && count >= 3;
+        let whole = count == 1 && matches!(&span[2..4], b"20" | b"30" | b"31" | b"50" | b"70");
+        return (grouped || whole).then_some((start, end, "phone"));
     }
-    if span.starts_with(b"00")
-        && (11..=15).contains(&n)
-        && digits[2] != b'0'
-        && groups.len() > 1
-        && groups[0].len() >= 4
-    {
-        return Some((start, end, "phone"));
+    // `0036 30 …`
+    let abroad = span.starts_with(b"00") && (11..=15).contains(&n) && digits[2] != b'0';
+    (abroad && count > 1 && lengths[0] >= 4).then_some((start, end, "phone"))
+}
+
+/// The lengths of groups of digits, if they are few.
+fn group_lengths(span: &[u8]) -> Option<([usize; 8], usize)> {
+    let mut lengths = [0; 8];
+    let mut count = 0;
+    for group in span.split(|c| !c.is_ascii_digit()).filter(|group| !group.is_empty()) {
+        *lengths.get_mut(count)? = group.len();
+        count += 1;
     }
-    None
+    Some((lengths, count))
 }
 
 fn ssn(text: &[u8], start: usize, end: usize) -> Option<Hit> {
@@ -567,13 +599,10 @@ const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-fn iban(text: &[u8], digit: usize) -> Option<Hit> {
-    let start = digit.checked_sub(2)?;
-    if !text[start].is_ascii_alphabetic()
-        || !text[start + 1].is_ascii_alphabetic()
-        || !border(text, start)
-        || !text.get(digit + 1)?.is_ascii_digit()
-    {
+fn iban(text: &[u8], start: usize) -> Option<Hit> {
+    let head = text.get(start..start + 4)?;
+    let shape = head[0].is_ascii_alphabetic() && head[1].is_ascii_alphabetic() && head[2].is_ascii_digit();
+    if !shape || !head[3].is_ascii_digit() {
         return None;
     }
     let country = [text[start].to_ascii_uppercase(), text[start + 1].to_ascii_uppercase()];
@@ -677,13 +706,16 @@ fn ipv4(text: &[u8], start: usize) -> Option<Hit> {
         .then_some((start, at, "ip-address"))
 }
 
-fn ipv6(text: &[u8], digit: usize) -> Option<Hit> {
+/// The address whose first group is the word at `start..end`.
+fn ipv6(text: &[u8], start: usize, end: usize) -> Option<Hit> {
+    if end - start > 4 || text.get(end) != Some(&b':') || start > 0 && matches!(text[start - 1], b':' | b'.') {
+        return None;
+    }
     let hex = |c: &u8| c.is_ascii_hexdigit() || *c == b':';
-    let start = digit - text[..digit].iter().rev().take(40).take_while(|c| hex(c)).count();
-    let end = digit + text[digit..].iter().take(45).take_while(|c| hex(c)).count();
+    let end = start + text[start..].iter().take(45).take_while(|c| hex(c)).count();
     let span = &text[start..end];
     let colons = span.iter().filter(|c| **c == b':').count();
-    if colons < 3 || !border(text, start) || text.get(end).is_some_and(|c| c.is_ascii_alphanumeric()) {
+    if colons < 3 || text.get(end).is_some_and(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
     let text = std::str::from_utf8(span).ok()?.trim_end_matches(|c| c == ':' && !span.ends_with(b"::"));
@@ -702,6 +734,6 @@ mod tests {
         assert!(luhn(b"4539578763621486"));
         assert!(!luhn(b"4539578763621487"));
         assert_eq!(mod97(b"GB82WEST12345698765432"), 1);
-        assert_eq!(iban(b"to GB82 WEST 1234 5698 7654 32 now", 5), Some((3, 30, "iban")));
+        assert_eq!(iban(b"to GB82 WEST 1234 5698 7654 32 now", 3), Some((3, 30, "iban")));
     }
 }

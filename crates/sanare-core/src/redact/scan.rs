@@ -2,6 +2,7 @@
 
 use super::assign;
 use super::encoded;
+use super::literal;
 use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
@@ -31,6 +32,11 @@ pub(super) struct Scanner<'r> {
 }
 
 impl<'r> Scanner<'r> {
+    /// Whether a text has any keyword in it.
+    pub fn stirs(self, text: &str) -> bool {
+        self.rules.search.as_ref().is_none_or(|search| !search.hits(text.as_bytes()).is_empty())
+    }
+
     /// Everything that must go from a text, in no order and with overlap.
     pub fn find(self, text: &str) -> Vec<Finding<'r>> {
         let mut found = Vec::new();
@@ -180,7 +186,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     }
                 }
                 _ if start < self.marked => {}
-                Trigger::Name => self.name(start, end),
+                Trigger::Name { any } => {
+                    if *any || !self.plain_word(end) {
+                        self.name(start, end);
+                    }
+                }
                 Trigger::Rule(index) => self.rule(*index, start, end),
                 Trigger::Url => {
                     if end < self.urls_done {
@@ -289,6 +299,20 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
     }
 
+    /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
+    fn plain_word(&self, end: usize) -> bool {
+        let mut rest = self.text[end..].iter().copied();
+        if rest.next().is_none_or(|c| c != b'=') {
+            return false;
+        }
+        let mut letters = 0;
+        let next = rest.find(|c| {
+            letters += 1;
+            !c.is_ascii_lowercase() || letters > 15
+        });
+        letters > 1 && matches!(next, Some(b' ' | b'\n'))
+    }
+
     fn name(&mut self, start: usize, end: usize) {
         let start = start + usize::from(self.text[start] == b' ');
         let end = end - usize::from(self.text[end - 1] == b' ');
@@ -315,7 +339,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
             let next = self.text.get(spot.end).copied().unwrap_or(b'\n');
-            let alone = matches!(next, b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b')' | 0xe2);
+            let alone = matches!(
+                next,
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b'\'' | b'\\' | b')' | b'<' | 0xe2
+            );
             let parameter =
                 next == b'=' && matches!(self.text.get(spot.end + 1), Some(b'?' | b'%' | b':' | b'$' | b'@'));
             if spot.name.class <= Class::Strong && (alone || parameter) {
@@ -334,6 +361,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
 
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
+        let quoted = |spot: &assign::Spot| self.text.get(spot.end).is_some_and(|c| matches!(c, b'"' | b'\'' | b'\\'));
+        if headers.iter().any(quoted) {
+            literal::find(self.scanner, self.text, self.found);
+        }
         let mut done = 0;
         for (index, spot) in headers.iter().enumerate() {
             if self.sql {

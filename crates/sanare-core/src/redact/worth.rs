@@ -256,7 +256,7 @@ fn identifier_like(part: &[u8]) -> bool {
 
 /// A token that looks made by a machine: long enough, of mixed kinds, not made of words, numbers and dates.
 pub(super) fn looks_random(value: &[u8], least: usize) -> bool {
-    if value.len() < least || value.iter().any(|&c| c == b' ' || c < 0x20) {
+    if value.len() < least || value.iter().any(|&c| c <= b' ') {
         return false;
     }
     if is_path(value)
@@ -344,7 +344,8 @@ fn reads_like_words(part: &[u8]) -> bool {
     }
     (vowels + other) * 5 >= letters.len()
         && longest <= 5
-        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 } <= letters.len().max(8)
+        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 }
+            <= letters.len().max(if letters.len() < part.len() { 8 } else { 9 })
 }
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::index::Index;
 use super::{ANY_LANGUAGE, Entry, EntryId, Kind, LANGUAGES, Lexicon, Role, Sense, Unreadable, lines};
 use crate::names;
 
@@ -147,12 +148,15 @@ pub(super) fn read(standard: &[(&str, &str)], owner: &[&str]) -> Result<Lexicon,
         }
     }
     lexicon.link(&numbered)?;
+    lexicon.terms = Index::with_room(if standard.is_empty() { 64 } else { 16_384 });
+    let mut scratch = (String::new(), String::new());
     for (number, record, owner) in &numbered {
         for (bit, list) in record.terms.iter().enumerate() {
             let languages = if bit == LANGUAGES.len() { ANY_LANGUAGE } else { 1 << bit };
-            lexicon.add_list(*number, list, languages, *owner);
+            lexicon.add_list(*number, list, languages, *owner, &mut scratch);
         }
     }
+    lexicon.terms.close();
     Ok(lexicon)
 }
 
@@ -226,7 +230,7 @@ impl Lexicon {
         Ok(plain)
     }
 
-    fn add_list(&mut self, number: EntryId, list: &str, languages: u32, owner: bool) {
+    fn add_list(&mut self, number: EntryId, list: &str, languages: u32, owner: bool, scratch: &mut (String, String)) {
         if list.is_empty() {
             return;
         }
@@ -237,12 +241,10 @@ impl Lexicon {
                 continue;
             }
             let sense = Sense { entry: number, languages, marked, owner };
-            if term.bytes().all(|b| b.is_ascii_lowercase()) {
-                self.add_term(term, 1, sense);
-            } else if let Some((plain, wide, words)) = simple_keys(term) {
-                self.add_term(&plain, words, sense);
-                if wide != plain {
-                    self.add_term(&wide, words, sense);
+            if let Some(words) = simple_keys(term, scratch) {
+                self.add_term(&scratch.0, words, sense);
+                if scratch.1 != scratch.0 {
+                    self.add_term(&scratch.1, words, sense);
                 }
             } else {
                 let canonical = names::canonical(term);
@@ -255,32 +257,29 @@ impl Lexicon {
 
     fn add_term(&mut self, key: &str, words: usize, sense: Sense) {
         self.longest = self.longest.max(words);
-        let senses = match self.terms.get_mut(key) {
-            Some(senses) => senses,
-            None => self.terms.entry(key.into()).or_default(),
-        };
-        if sense.owner && senses.iter().any(|other| !other.owner) {
-            // The owner's word counts more than ours.
-            senses.clear();
-        }
-        match senses.iter_mut().find(|other| other.entry == sense.entry) {
-            Some(other) => {
-                other.languages |= sense.languages;
-                other.marked |= sense.marked;
-            }
-            None => senses.push(sense),
-        }
+        self.terms.add(key, sense);
     }
 }
 
-/// The keys of a term of plain lower-case words, by a short way; nothing if it needs the long one.
-pub(super) fn simple_keys(term: &str) -> Option<(String, String, usize)> {
+/// The two keys of a term of plain lower-case words, by a short way, and how many words it has; nothing if it needs
+/// the long way.
+pub(super) fn simple_keys(term: &str, (plain, wide): &mut (String, String)) -> Option<usize> {
     let mut words = 0;
-    let (mut plain, mut wide) = (String::with_capacity(term.len() + 2), String::with_capacity(term.len() + 4));
+    plain.clear();
+    wide.clear();
     for word in term.split(' ') {
-        let noise = matches!(word, "the" | "of" | "field" | "column" | "id" | "identifier" | "uuid" | "guid");
+        if word.bytes().all(|b| b.is_ascii_lowercase()) && !word.is_empty() {
+            if matches!(word, "the" | "of" | "field" | "column" | "id" | "identifier" | "uuid" | "guid") && word != term
+            {
+                return None;
+            }
+            plain.push_str(word);
+            wide.push_str(word);
+            words += 1;
+            continue;
+        }
         let unspaced = word.starts_with(names::is_unspaced);
-        if noise || word.is_empty() || word.chars().any(|c| names::is_unspaced(c) != unspaced) {
+        if word.is_empty() || word.chars().any(|c| names::is_unspaced(c) != unspaced) {
             return None;
         }
         for c in word.chars() {
@@ -297,5 +296,5 @@ pub(super) fn simple_keys(term: &str) -> Option<(String, String, usize)> {
         }
         words += 1;
     }
-    Some((plain, wide, words))
+    Some(words)
 }
