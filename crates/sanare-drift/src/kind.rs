@@ -16,6 +16,7 @@ mod footer;
 mod header_renamed;
 mod library;
 mod header_row;
+mod name_in_list;
 mod not_data;
 mod null_word;
 pub(crate) mod number_format;
@@ -95,6 +96,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "column_split", answer: column_split::answer },
     Kind { name: "column_merged", answer: column_merged::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "name_in_list", answer: name_in_list::answer },
     Kind { name: "columns_moved", answer: columns_moved::answer },
     Kind { name: "number_format", answer: number_format::answer },
     Kind { name: "date_format", answer: date_format::answer },

@@ -10,6 +10,7 @@ pub mod wanted;
 
 use sanare_core::value::Value;
 
+use crate::code::table_origin::What;
 use crate::code::table_reader::{Form, Reader, Step};
 use crate::code::table_reads::Reads;
 use crate::code::{Code, argument, called, int_of};
@@ -59,6 +60,8 @@ pub struct View<'a> {
     pub declared_header: Option<usize>,
     /// Row that holds the names.
     pub header_row: usize,
+    /// Whether the rows have a header at all, as far as the code shows.
+    pub has_header: bool,
     /// Whether two rows could be the header.
     pub header_rivals: bool,
     /// Sheets of a workbook.
@@ -136,6 +139,7 @@ impl<'a> Tables<'a> {
             found: false,
             declared_header: None,
             header_row: 0,
+            has_header: true,
             header_rivals: false,
             sheets: Vec::new(),
             declared_sheet: None,
@@ -213,13 +217,14 @@ impl<'a> Tables<'a> {
         view.delimiter = delimiter;
         view.header_rivals = row.rivals;
         view.declared_header = if chosen { None } else { self.declared_row(reader, &records) };
+        view.has_header = view.found || self.skips_header(reader);
         view.header_row = if view.found { row.at } else { view.declared_header.unwrap_or_default() };
         let mut blank_before = false;
         for (at, record) in records.iter().enumerate() {
             let blank = record.cells.iter().all(|cell| cell.trim().is_empty()) && record.cells.len() <= 1;
             if at < view.header_row {
                 view.above.push(record.cells.clone());
-            } else if at == view.header_row {
+            } else if at == view.header_row && view.has_header {
                 view.header = record.cells.clone();
             } else if blank {
                 view.blank_rows += 1;
@@ -228,6 +233,9 @@ impl<'a> Tables<'a> {
                 view.after_blank.push(blank_before);
             }
             blank_before = blank;
+        }
+        if !view.has_header {
+            view.header = vec![String::new(); view.rows.iter().map(Vec::len).max().unwrap_or_default()];
         }
         Some(view)
     }
@@ -258,13 +266,14 @@ impl<'a> Tables<'a> {
         let chosen = self.code.has("from_header");
         view.declared_header = if chosen { None } else { self.first_sheet_row(reader) };
         view.header_rivals = found.is_some_and(|row| row.rivals);
+        view.has_header = view.found || self.skips_header(reader);
         view.header_row = found.map_or(view.declared_header.unwrap_or_default(), |row| row.at);
         let mut blank_before = false;
         for (at, row) in sheet.rows.iter().take(ROWS).enumerate() {
             let blank = row.iter().all(|cell| *cell == Value::Null);
             if at < view.header_row {
                 view.above.push(row.iter().map(cell_text).collect());
-            } else if at == view.header_row {
+            } else if at == view.header_row && view.has_header {
                 view.header = row.iter().map(cell_text).collect();
             } else if blank {
                 view.blank_rows += 1;
@@ -273,6 +282,9 @@ impl<'a> Tables<'a> {
                 view.after_blank.push(blank_before);
             }
             blank_before = blank;
+        }
+        if !view.has_header {
+            view.header = vec![String::new(); view.rows.iter().map(Vec::len).max().unwrap_or_default()];
         }
         Some(view)
     }
@@ -345,7 +357,50 @@ impl<'a> Tables<'a> {
                 None => Some(first),
             };
         }
-        records.iter().position(|record| record.line >= above)
+        let first = records.iter().position(|record| record.line >= above)?;
+        Some(first + self.rows_skipped(reader)?)
+    }
+
+    /// Whether the code takes the first row for names: it reads by name, or passes over the row.
+    fn skips_header(&self, reader: &Reader<'a>) -> bool {
+        if matches!(reader.form, Form::Dict | Form::Frame | Form::Excel) {
+            let unnamed = reader.keyword("header").is_some_and(|header| header.is_none_literal_expr());
+            return !unnamed && reader.keyword("fieldnames").is_none();
+        }
+        let above =
+            reader.call.and_then(|call| argument(call, "min_row", 0)).and_then(int_of).is_some_and(|row| row > 1);
+        above || self.rows_taken(reader).is_some_and(|taken| taken > 0)
+    }
+
+    /// Rows that the code takes off before the one with the names: `next(rows)` twice, or `rows[2:]`.
+    pub fn rows_skipped(&self, reader: &Reader<'a>) -> Option<usize> {
+        self.rows_taken(reader).map(|taken| taken.saturating_sub(1))
+    }
+
+    /// Rows that the code takes off before those with values.
+    fn rows_taken(&self, reader: &Reader<'a>) -> Option<usize> {
+        if matches!(reader.form, Form::Dict | Form::Frame | Form::Excel) {
+            return Some(0);
+        }
+        let at = self.readers.iter().position(|other| std::ptr::eq(other.whole, reader.whole))?;
+        let (mut taken, mut sliced) = (0_usize, 0_usize);
+        for (_, expr) in self.code.tree.exprs() {
+            match expr {
+                sanare_source::ast::Expr::Call(call) if called(call).0 == "next" && called(call).1.is_none() => {
+                    let rows = call.arguments.find_positional(0).map(|rows| self.code.origin(&self.readers, rows));
+                    taken += usize::from(rows == Some(What::Rows(at)));
+                }
+                sanare_source::ast::Expr::Subscript(subscript)
+                    if self.code.origin(&self.readers, &subscript.value) == What::Rows(at) =>
+                {
+                    let lower =
+                        subscript.slice.as_slice_expr().and_then(|slice| slice.lower.as_deref()).and_then(int_of);
+                    sliced = sliced.max(lower.and_then(|lower| usize::try_from(lower).ok()).unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        Some(taken.max(sliced))
     }
 
     fn declared_sheet(&self, reader: &Reader<'a>) -> Option<String> {
@@ -371,8 +426,9 @@ impl<'a> Tables<'a> {
             return usize::try_from(skipped + header).ok();
         }
         match reader.call.and_then(|call| argument(call, "min_row", 0)) {
-            Some(row) => usize::try_from(int_of(row)? - 1).ok(),
-            None => Some(0),
+            // The row above the first one that is read holds the names.
+            Some(row) => usize::try_from(int_of(row)? - 2).ok().or(Some(0)),
+            None => self.rows_skipped(reader),
         }
     }
 }

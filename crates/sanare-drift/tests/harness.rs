@@ -114,6 +114,9 @@ impl Case {
             match sanare_drift::engine::next_layer(&problem) {
                 Answer::Layer(layer) if layers.len() < 6 => {
                     source.clone_from(&layer.source);
+                    if std::env::var_os("LAYERS").is_some() {
+                        eprintln!("--- {}\n{source}", layer.kind);
+                    }
                     layers.push(layer);
                 }
                 Answer::Layer(layer) => return Healed::OldBroken("more than six layers".into(), layers, layer.source),
@@ -138,6 +141,9 @@ impl Case {
                 return Healed::OldBroken(difference, layers, source);
             }
         }
+        if let Some(finding) = findings(&original, &source, &self.function, &self.new) {
+            return Healed::OldBroken(format!("gate {finding}"), layers, source);
+        }
         Healed::Source(source, layers)
     }
 
@@ -160,6 +166,25 @@ impl Case {
         // A twin on which the old body raises proves nothing.
         (before != after && results[0].result.is_ok()).then(|| format!("twin {}: {before} became {after}", twin.label))
     }
+}
+
+/// What the static gates say against a healed module.
+fn findings(before: &str, after: &str, function: &str, new: &Path) -> Option<String> {
+    use sanare_source::{SeenLiteral, VetContext, vet_all};
+    let parsed = sanare_source::parse::Source::parse(after).ok()?;
+    let candidate = parsed.slice(parsed.function_at(function, 0)?);
+    let text = String::from_utf8_lossy(&std::fs::read(new).unwrap_or_default()).into_owned();
+    let mut seen_literals = Vec::new();
+    for line in text.lines() {
+        for cell in line.split([',', ';', '\t', '|', '"']).filter(|cell| !cell.trim().is_empty()) {
+            let structural = cell.chars().filter(|letter| letter.is_alphabetic()).count() > 3;
+            seen_literals.push(SeenLiteral { text: cell.trim().to_owned(), structural });
+        }
+    }
+    let context = VetContext { python: (3, 11), seen_literals, ..VetContext::default() };
+    let report = vet_all(before, function, candidate, &context);
+    let failed = |check: &&sanare_core::gate::Check| check.answer == sanare_core::gate::Answer::Failed;
+    report.checks.iter().find(failed).map(|check| format!("{}: {}", check.name, check.reason))
 }
 
 /// Writes the files of a twin and its arguments; the path of the arguments.

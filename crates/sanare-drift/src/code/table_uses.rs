@@ -255,6 +255,10 @@ impl<'a> Code<'a> {
                 Expr::Subscript(subscript) if std::ptr::eq(&*subscript.value, value) => {
                     go(parent, above, Some(Op::Slice))
                 }
+                Expr::Subscript(subscript) => match self.resolve(&subscript.value) {
+                    mapping @ Expr::Dict(_) => uses.push(end(Becomes::LookedUp(mapping), None, &ops)),
+                    _ => uses.push(end(Becomes::Text, None, &ops)),
+                },
                 Expr::BinOp(both) => {
                     let other = if std::ptr::eq(&*both.left, value) { &both.right } else { &both.left };
                     let numeric = !matches!(both.op, Operator::Add | Operator::Mod) || other.is_number_literal_expr();

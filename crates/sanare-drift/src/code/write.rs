@@ -18,6 +18,7 @@ pub const HELPERS: &[&str] = &[
     "read_date",
     "read_iso_date",
     "flag_as_digit",
+    "known_flag",
     "empty_if_null",
     "read_dates",
     "sheet_of",

@@ -14,6 +14,9 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         return None;
     }
     let tables = subject.tables();
+    if tables.readers.is_empty() {
+        return blank_lines(subject);
+    }
     let (at, reader, view) = tables.first()?;
     let blank =
         failure.frames.iter().any(|frame| frame.locals.iter().any(|(_, value)| *value == Value::List(Vec::new())));
@@ -41,4 +44,38 @@ fn edit(subject: &Subject, at: usize) -> Option<String> {
         }
     }
     if found { writer.finish() } else { None }
+}
+
+/// `for line in handle`, where the failing line is blank: blank lines are passed over.
+fn blank_lines(subject: &Subject) -> Option<Answer> {
+    let tables = subject.tables();
+    let code = &tables.code;
+    let frame = subject.problem.failure.frames.iter().rev().find(|frame| frame.line > 0)?;
+    let blank = |name: &str| {
+        frame
+            .locals
+            .iter()
+            .any(|(local, value)| local == name && value.as_text().is_some_and(|text| text.trim().is_empty()))
+    };
+    let loops =
+        code.tree.stmts().filter_map(|(_, statement)| statement.as_for_stmt()).map(|each| (&*each.target, &*each.iter));
+    let clauses = code.tree.comprehensions().map(|clause| (&clause.target, &clause.iter));
+    for (target, iterable) in loops.chain(clauses) {
+        let named = target.as_name_expr().is_some_and(|name| blank(name.id.as_str()));
+        if !named || code.origin(&tables.readers, iterable) != crate::code::table_origin::What::Lines {
+            continue;
+        }
+        let mut writer = Writer::new(code);
+        writer.before(iterable, "filter(str.strip, ");
+        writer.after(iterable, ")");
+        writer.comment(iterable, "a blank line holds no record; it is passed over");
+        let summary = "there are blank lines among the lines".to_owned();
+        return Some(Layers::structural(
+            "blank_rows",
+            writer.finish(),
+            summary,
+            vec!["the failing line is blank".to_owned()],
+        ));
+    }
+    None
 }

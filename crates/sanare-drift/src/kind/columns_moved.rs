@@ -175,6 +175,13 @@ fn edit(tables: &Tables, at: usize, view: &View, moved: &BTreeMap<usize, (String
             if renamed { format!("{place}: ({name}, {seen})") } else { format!("{place}: {name}") }
         })
         .collect();
+    // Where the code begins below the header, the header is read first and not passed on.
+    let min_row = tables.readers.get(at)?.call.and_then(|call| crate::code::argument(call, "min_row", 0));
+    let below = min_row.and_then(crate::code::int_of).filter(|row| *row > 1);
+    if let (Some(min_row), Some(row)) = (min_row, below) {
+        writer.replace(min_row, (row - 1).to_string());
+    }
+    let header = if below.is_some() { "            continue\n" } else { "" };
     wrap_rows(tables, at, &mut writer, "in_known_order", &[])?;
     let known = known.join(", ");
     let lookup = if renamed {
@@ -186,7 +193,7 @@ fn edit(tables: &Tables, at: usize, view: &View, moved: &BTreeMap<usize, (String
         "def in_known_order(rows):\n    # columns were moved: each field is found by its name in the header and put where it used to be;\n    \
          # rows below a header without these names keep their order\n    known = {{{known}}}\n    places = {{}}\n    \
          for number, row in enumerate(rows):\n        row = list(row)\n        if number == 0:\n{lookup}\n            \
-         if places and len(places) < len(known):\n                raise ValueError(f\"not all of {{list(known.values())}} are in {{row}}\")\n        \
+         if places and len(places) < len(known):\n                raise ValueError(f\"not all of {{list(known.values())}} are in {{row}}\")\n{header}        \
          yield [row[places[at]] if at in places else None for at in range({width})] if places and row else row"
     ));
     writer.finish()

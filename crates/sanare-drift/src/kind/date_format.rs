@@ -2,9 +2,11 @@
 //! the new format. Day first or month first is never guessed.
 
 use sanare_core::outcome::Reason;
+use sanare_source::ast::{Expr, Stmt};
 
 use crate::code::table_reads::Key;
 use crate::code::table_uses::{Becomes, Use};
+use crate::code::tree::Node;
 use crate::code::write::Writer;
 use crate::code::{called, dotted};
 use crate::date::{self, Undecided};
@@ -116,6 +118,11 @@ fn date_columns<'a>(
                 &format!("the dates of {shown} could be {} or {old}", decided.formats.join(", ")),
             ));
         }
+        for format in &decided.formats {
+            if let Some(said) = other_grain(tables, format, &old, &uses) {
+                return Err(refused(Reason::ScaleOrUnit, &format!("the dates of {shown} {said}")));
+            }
+        }
         columns.push(DateColumn { shown, uses, old, new: decided.formats, stripped: decided.stripped });
     }
     Ok(())
@@ -129,6 +136,72 @@ fn said(undecided: &Undecided) -> String {
         Undecided::ExcelSerial => "they are days as a spreadsheet counts them".into(),
         Undecided::Zone(said) | Undecided::Mixed(said) => said.clone(),
         Undecided::NotDates(_) | Undecided::NoValues => "they are no dates".into(),
+    }
+}
+
+/// Why the new format says more or less than the old one, if the code could tell the difference.
+fn other_grain(tables: &Tables, new: &str, old: &str, uses: &[Use]) -> Option<String> {
+    let says = |format: &str, directives: &[&str]| directives.iter().any(|directive| format.contains(directive));
+    let (day, hour) = (&["%d", "%j", "%a", "%A"], &["%H", "%I"]);
+    let month = &["%m", "%b", "%B", "%j"];
+    for (lost, parts) in [("day", &day[..]), ("time of day", &hour[..]), ("month", &month[..])] {
+        if says(old, parts) && !says(new, parts) {
+            return Some(format!("do not say the {lost} any more"));
+        }
+    }
+    if says(new, day) && !says(old, day) {
+        return Some("now say the day".into());
+    }
+    if says(new, hour)
+        && !says(old, hour)
+        && !uses.iter().all(|one| one.call.is_some_and(|call| only_day_matters(tables, call)))
+    {
+        return Some("now say the time of day, which the code could keep".into());
+    }
+    None
+}
+
+/// Whether the code takes only day, month or year from what the call gives.
+fn only_day_matters(tables: &Tables, call: &sanare_source::ast::ExprCall) -> bool {
+    let tree = &tables.code.tree;
+    let Some((id, _)) =
+        tree.exprs().find(|(_, expr)| expr.as_call_expr().is_some_and(|other| std::ptr::eq(other, call)))
+    else {
+        return false;
+    };
+    let class = called(call).1.and_then(dotted).unwrap_or_default();
+    if called(call).0 == "fromisoformat" && class.rsplit('.').next() == Some("date") {
+        return true;
+    }
+    day_taken(tables, id)
+}
+
+fn day_taken(tables: &Tables, id: usize) -> bool {
+    let tree = &tables.code.tree;
+    match tree.above(id).next() {
+        Some((above, Node::Expr(Expr::Attribute(attribute)))) => match attribute.attr.as_str() {
+            "date" | "year" | "month" | "day" | "weekday" | "isoweekday" | "isocalendar" | "toordinal" => true,
+            "strftime" => tree.parent_expr(above).and_then(|(_, call)| call.as_call_expr()).is_some_and(|call| {
+                let format = call.arguments.find_positional(0).and_then(|format| tables.code.constant_text(format));
+                format.is_some_and(|format| {
+                    !["%H", "%I", "%M", "%S", "%f", "%c", "%X"].iter().any(|part| format.contains(part))
+                })
+            }),
+            _ => false,
+        },
+        Some((_, Node::Stmt(Stmt::Assign(assign)))) => {
+            let Some(name) = assign.targets.first().and_then(Expr::as_name_expr) else { return false };
+            let loads = tree.exprs().filter(|(_, expr)| {
+                expr.as_name_expr().is_some_and(|other| other.id == name.id && other.ctx.is_load())
+            });
+            let mut any = false;
+            let all = loads.map(|(at, _)| day_taken(tables, at)).fold(true, |all, one| {
+                any = true;
+                all && one
+            });
+            any && all
+        }
+        _ => false,
     }
 }
 
@@ -222,7 +295,7 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
         let [format] = new.as_slice() else { return None };
         writer.helper(&format!(
             "def read_dates(texts, old_format):\n    # dates come as {format} as well, the same way throughout a file\n    \
-             new = texts.dropna().astype(str).str.fullmatch(r\"{}\")\n    \
+             new = texts[texts.notna()].astype(str).str.fullmatch(r\"{}\")\n    \
              return {function}(texts, format={} if len(new) and new.all() else old_format)",
             form::pattern(format),
             writer.quote(format)

@@ -1,6 +1,7 @@
 //! A truth value is spelled another way (Y and N for 1 and 0): the spellings seen become the digits that the code reads.
 
 use sanare_core::outcome::Reason;
+use sanare_source::ast::Expr;
 
 use crate::code::table_reads::{Key, Via};
 use crate::code::table_uses::{Becomes, Op};
@@ -16,8 +17,11 @@ use crate::values::{self, BooleanPair};
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     let (at, _, view) = tables.first()?;
-    if tables.code.has("flag_as_digit") {
+    if tables.code.has("flag_as_digit") || tables.code.has("known_flag") {
         return None;
+    }
+    if let Some(answer) = looked_up(tables, at, view) {
+        return Some(answer);
     }
     let now = tables.called_now(at, view);
     let mut found: Option<(BooleanPair, Vec<Key>)> = None;
@@ -61,6 +65,52 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     Some(Layers::structural("flag", edit(tables, at, &pair, &keys), summary, evidence))
 }
 
+/// `{"Y": True, "N": False}[row["flag"]]`: other words of truth become the keys that the code knows.
+fn looked_up(tables: &Tables, at: usize, view: &View) -> Option<Answer> {
+    let now = tables.called_now(at, view);
+    for read in
+        tables.reads.all.iter().filter(|read| {
+            read.reader == at && matches!(read.via, Via::Subscript | Via::Helper | Via::Place | Via::Found)
+        })
+    {
+        let uses = tables.code.uses(read);
+        let [one] = uses.as_slice() else { continue };
+        let Becomes::LookedUp(Expr::Dict(mapping)) = one.becomes else { continue };
+        if !one.ops.is_empty() || !std::ptr::eq(one.from, read.expr) {
+            continue;
+        }
+        let keys: Vec<&str> =
+            mapping.iter_keys().flatten().filter_map(crate::code::text_of).filter(|key| !key.is_empty()).collect();
+        let (place, _) = tables.place_of(&read.key, view, &now)?;
+        let cells = cells(view, place);
+        if keys.len() != 2
+            || cells.iter().all(|cell| keys.contains(cell))
+            || cells.iter().any(|cell| cell.trim() != *cell)
+        {
+            continue;
+        }
+        let (Some(old), Some(new)) = (values::boolean_pair(&keys), values::boolean_pair(&cells)) else { continue };
+        let ([truth], [falsity]) = (old.truthy.as_slice(), old.falsy.as_slice()) else { continue };
+        let mut writer = Writer::new(&tables.code);
+        let entry = |word: &String, key: &String| format!("{}: {}", writer.quote(word), writer.quote(key));
+        let entries: Vec<String> = new
+            .truthy
+            .iter()
+            .map(|word| entry(word, truth))
+            .chain(new.falsy.iter().map(|word| entry(word, falsity)))
+            .collect();
+        let entries = entries.join(", ");
+        writer.wrap(read.expr, "known_flag", &[]);
+        writer.helper(&format!(
+            "def known_flag(flag):\n    # the flag may be spelled another way\n    known = {{{entries}}}\n    return known[flag] if flag in known else flag"
+        ));
+        let source = writer.finish();
+        let summary = format!("{} now says {} and {}", shown(&read.key), new.truthy.join("/"), new.falsy.join("/"));
+        return Some(Layers::structural("flag", source, summary, vec!["every value is one of the pair".to_owned()]));
+    }
+    None
+}
+
 /// Whether the values before were 1 and 0 only, as far as remembered.
 fn was_digits(view: &View, key: &Key) -> bool {
     let Key::Name(name) = key else { return true };
@@ -79,7 +129,7 @@ fn edit(tables: &Tables, at: usize, pair: &BooleanPair, keys: &[Key]) -> Option<
         if matches!(read.via, Via::Index | Via::Elsewhere | Via::Frame) || read.expr.as_name_expr().is_some() {
             return None;
         }
-        writer.wrap(read.expr, "flag_as_digit", &[]);
+        writer.wrap(with_default(tables, read.expr), "flag_as_digit", &[]);
     }
     let entry = |word: &String, digit: &str| format!("{}: {}", writer.quote(word), writer.quote(digit));
     let entries: Vec<String> =
@@ -89,6 +139,19 @@ fn edit(tables: &Tables, at: usize, pair: &BooleanPair, keys: &[Key]) -> Option<
         entries.join(", ")
     ));
     writer.finish()
+}
+
+/// The read with the `or 0` of the code around it, which stays as it is.
+fn with_default<'a>(tables: &Tables<'a>, read: &'a Expr) -> &'a Expr {
+    let above = tables.code.tree.id(read).and_then(|id| tables.code.tree.parent_expr(id));
+    match above {
+        Some((_, either @ Expr::BoolOp(both)))
+            if both.values.first().is_some_and(|first| std::ptr::eq(first, read)) =>
+        {
+            either
+        }
+        _ => read,
+    }
 }
 
 fn shown(key: &Key) -> String {

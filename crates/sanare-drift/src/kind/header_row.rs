@@ -129,9 +129,13 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
         }
         _ => return None,
     };
+    let found = match tables.rows_skipped(reader)? {
+        0 => "lines[number:]".to_owned(),
+        kept => format!("[\"\"] * ({kept} - number) + lines[max(0, number - {kept}):]"),
+    };
     writer.helper(&format!(
         "def from_header(lines):\n    {comment}\n{import}    {names}\n    lines = list(lines)\n    \
-         for number, line in enumerate(lines):\n        if number < 50 and {condition}:\n            return lines[number:]\n    return {otherwise}"
+         for number, line in enumerate(lines):\n        if {condition}:\n            return {found}\n    return {otherwise}"
     ));
     writer.finish()
 }
@@ -168,7 +172,7 @@ fn binding<'a>(tables: &Tables<'a>, lower: &Expr) -> Option<crate::code::Binding
 
 fn in_rows(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> {
     let reader = tables.readers.get(at)?;
-    if reader.call.is_some_and(|call| argument(call, "min_row", 0).is_some()) {
+    if reader.call.is_some_and(|call| argument(call, "min_row", 0).is_some()) || tables.rows_skipped(reader)? > 0 {
         return None;
     }
     let mut writer = Writer::new(&tables.code);
@@ -176,7 +180,7 @@ fn in_rows(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> {
     writer.wrap(reader.whole, "from_header", &[]);
     writer.helper(&format!(
         "def from_header(rows):\n    # rows may stand above the header; the table begins where its names do\n    {names}\n    \
-         rows = list(rows)\n    start = next((number for number, row in enumerate(rows) if number < 50 and {condition}), 0)\n    yield from rows[start:]"
+         rows = list(rows)\n    start = next((number for number, row in enumerate(rows) if {condition}), 0)\n    yield from rows[start:]"
     ));
     writer.finish()
 }
@@ -185,9 +189,7 @@ fn in_frame(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> 
     let reader = tables.readers.get(at)?;
     let call = reader.call?;
     let path = argument(call, "filepath_or_buffer", 0)?;
-    if keyword(call, "header").is_some()
-        || path.as_name_expr().is_none()
-        || reader.input.as_ref()?.steps.iter().any(|step| !matches!(step, Step::Helper(_)))
+    if path.as_name_expr().is_none() || reader.input.as_ref()?.steps.iter().any(|step| !matches!(step, Step::Helper(_)))
     {
         return None;
     }
@@ -198,12 +200,19 @@ fn in_frame(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> 
         .or(keyword(call, "delimiter"))
         .map_or(String::new(), |sep| format!(", delimiter={}", tables.code.text(sep)));
     let (names, condition) = condition(&writer, sets, "row");
-    let otherwise = keyword(call, "skiprows").map_or("0", |rows| tables.code.text(rows));
+    let otherwise = keyword(call, "skiprows").or(keyword(call, "header")).map_or("0", |rows| tables.code.text(rows));
     writer.helper(&format!(
         "def rows_above_header(path):\n    # lines may stand above the header; the table begins where its names do\n    import csv\n\n    {names}\n    \
          with open(path, newline=\"\"{encoding}) as handle:\n        for number, row in enumerate(csv.reader(handle{separator})):\n            \
          if {condition}:\n                return number\n    return {otherwise}"
     ));
+    if let Some(header) = keyword(call, "header") {
+        // Counted from the first line that is not skipped, which is the header itself now.
+        if keyword(call, "names").is_some() || header.is_none_literal_expr() {
+            return None;
+        }
+        writer.replace(header, "0");
+    }
     let value = format!("rows_above_header({})", tables.code.text(path));
     put(&mut writer, call, "skiprows", &value)?;
     writer.finish()

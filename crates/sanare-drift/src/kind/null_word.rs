@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::code::table_reader::Form;
 use crate::code::table_reads::{Key, Via};
 use crate::code::table_uses::{Becomes, Op, Use};
 use crate::code::write::Writer;
 use crate::code::{called, keyword};
 use crate::kind::header_row::put;
+use crate::kind::rows::wrap_rows;
 use crate::kind::{Layers, Subject};
 use crate::problem::Answer;
 use crate::table::numbers::{Reading, reads};
@@ -52,6 +54,11 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         if !ruled {
             continue;
         }
+        // A dash can stand for a value that is kept secret: it is nothing only where nothing is made of it.
+        let becomes_none = uses.iter().any(|one| one.becomes == Becomes::Tested && none_otherwise(tables, one));
+        if !becomes_none && found.iter().any(|word| !word.chars().any(char::is_alphabetic)) {
+            continue;
+        }
         words.extend(found);
         keys.push(read.key.clone());
     }
@@ -64,12 +71,28 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     Some(Layers::structural("null_word", edit(tables, at, &keys, &words), summary, evidence))
 }
 
+/// Whether the code makes `None` of an empty cell: `int(x) if x else None`.
+fn none_otherwise(tables: &Tables, one: &Use) -> bool {
+    let above = tables.code.tree.id(one.from).and_then(|id| tables.code.tree.parent_expr(id));
+    above
+        .and_then(|(_, above)| above.as_if_expr())
+        .is_some_and(|choice| choice.orelse.is_none_literal_expr() || choice.body.is_none_literal_expr())
+}
+
 fn null_words<'v>(view: &'v View, place: usize) -> impl Iterator<Item = &'v str> {
     view.texts(place).filter(|cell| !cell.trim().is_empty() && values::is_null_word(cell))
 }
 
 fn edit(tables: &Tables, at: usize, keys: &[Key], words: &[String]) -> Option<String> {
     let mut writer = Writer::new(&tables.code);
+    let either = keys
+        .iter()
+        .flat_map(|key| tables.reads.of(at, key))
+        .flat_map(|read| tables.code.uses(read))
+        .any(|one| one.ops.contains(&Op::Or));
+    if either && tables.readers.get(at)?.form == Form::Dict {
+        return in_rows(tables, at, keys, words);
+    }
     for read in tables.reads.all.iter().filter(|read| read.reader == at && keys.contains(&read.key)) {
         if matches!(read.via, Via::Index | Via::Elsewhere | Via::Frame) || read.expr.as_name_expr().is_some() {
             return None;
@@ -84,6 +107,35 @@ fn edit(tables: &Tables, at: usize, keys: &[Key], words: &[String]) -> Option<St
     let nothing = writer.quote("");
     writer.helper(&format!(
         "def empty_if_null(text):\n    # a cell without a value may say {} instead of being empty\n    return {nothing} if {test} else text",
+        words.join(" or ")
+    ));
+    writer.finish()
+}
+
+/// Where the code has a default for an empty cell, `row["x"] or 0`, the cell is emptied before.
+fn in_rows(tables: &Tables, at: usize, keys: &[Key], words: &[String]) -> Option<String> {
+    let mut writer = Writer::new(&tables.code);
+    let names = keys.iter().filter_map(|key| match key {
+        Key::Name(name) => Some(name.clone()),
+        Key::At(_) => None,
+    });
+    let mut names: Vec<String> = names.collect();
+    for (expected, seen) in &tables.reads.aliases {
+        if names.contains(expected) {
+            names.push(seen.clone());
+        }
+    }
+    let names: Vec<String> = names.iter().map(|name| writer.quote(name)).collect();
+    let quoted: Vec<String> = words.iter().map(|word| writer.quote(word)).collect();
+    let test = match quoted.as_slice() {
+        [one] => format!("row[name] == {one}"),
+        several => format!("row[name] in ({})", several.join(", ")),
+    };
+    let nothing = writer.quote("");
+    wrap_rows(tables, at, &mut writer, "empty_if_null", &names)?;
+    writer.helper(&format!(
+        "def empty_if_null(rows, *names):\n    # a cell without a value may say {} instead of being empty\n    for row in rows:\n        \
+         for name in names:\n            if name in row and {test}:\n                row[name] = {nothing}\n        yield row",
         words.join(" or ")
     ));
     writer.finish()

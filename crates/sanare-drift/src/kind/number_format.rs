@@ -107,6 +107,7 @@ struct Style {
     suffixes: Vec<String>,
     bare: bool,
     parentheses: bool,
+    lakhs: bool,
     minus: Vec<char>,
     target: char,
     sign: Vec<String>,
@@ -123,6 +124,7 @@ impl Style {
             suffixes: Vec::new(),
             bare: false,
             parentheses: false,
+            lakhs: false,
             minus: Vec::new(),
             target: '.',
             sign: Vec::new(),
@@ -146,6 +148,7 @@ impl Style {
             return None;
         }
         let all: Vec<&str> = columns.iter().flat_map(|column| cells(view, column.place)).collect();
+        style.lakhs = all.iter().any(|cell| by_lakhs(cell));
         style.grouping.retain(|letter| all.iter().any(|cell| cell.contains(*letter)));
         style.target =
             ['.', ','].into_iter().find(|target| columns.iter().all(|column| style.suits(column, view, *target)))?;
@@ -205,8 +208,11 @@ impl Style {
             }
         }
         let groups: String = self.grouping.iter().map(|letter| escaped(&letter.to_string())).collect();
-        let whole =
-            if groups.is_empty() { "\\d*".to_owned() } else { format!("(?:\\d{{1,3}}(?:[{groups}]\\d{{3}})+|\\d*)") };
+        let pairs = if self.lakhs { format!("(?:[{groups}]\\d{{2}})*") } else { String::new() };
+        let whole = match groups.as_str() {
+            "" => "\\d*".to_owned(),
+            _ => format!("(?:\\d{{1,3}}{pairs}(?:[{groups}]\\d{{3}})+|\\d*)"),
+        };
         pattern.push_str(&whole);
         if let Some(decimal) = self.decimal {
             pattern.push_str(&format!("(?:{}\\d+)?", escaped(&decimal.to_string())));
@@ -304,6 +310,12 @@ fn add<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
             list.push(item.clone());
         }
     }
+}
+
+/// Whether digits are grouped by two after the first three, as in India: `12,34,567`.
+fn by_lakhs(cell: &str) -> bool {
+    let groups: Vec<&str> = cell.split(',').collect();
+    groups.len() > 2 && groups.get(1).is_some_and(|group| group.len() == 2)
 }
 
 fn escaped(text: &str) -> String {
@@ -413,12 +425,12 @@ fn in_frame(tables: &Tables, at: usize, columns: &[NumberColumn], style: &Style)
             Some(_) => return None,
         }
     }
-    let cells = if reader.form == Form::Frame { "frame[name]" } else { "frame[name].dropna().astype(str)" };
+    let cells = if reader.form == Form::Frame { "frame[name]" } else { "frame[name][frame[name].notna()].astype(str)" };
     wrap_rows(tables, at, &mut writer, "plain_numbers", &named)?;
     writer.helper(&format!(
         "def plain_numbers(frame, *names):\n    # numbers may be written {described}; one file is written one way throughout\n    \
-         new = any({condition} for name in names for text in frame[name].dropna().astype(str))\n    for name in names:\n        \
-         texts = {cells}\n        if new:\n            if not texts.dropna().str.fullmatch(r\"{pattern}\").all():\n                \
+         new = any({condition} for name in names for text in frame[name][frame[name].notna()].astype(str))\n    for name in names:\n        \
+         texts = {cells}\n        if new:\n            if not texts[texts.notna()].str.fullmatch(r\"{pattern}\").all():\n                \
          raise ValueError(f\"the numbers of {{name!r}} are not all written the same way\")\n            \
          texts = texts{chain}\n        frame[name] = {module}.to_numeric(texts) if len(texts) else texts.astype(object)\n    return frame",
         described = style.described(),
