@@ -3,8 +3,6 @@
 Importing this module and decorating functions cost next to nothing: everything else is loaded when a function fails.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

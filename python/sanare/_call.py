@@ -46,6 +46,8 @@ class Call:
         self.arguments = arguments
         # The code that failed: a repair that another thread made meanwhile shows by it.
         self.code: CodeType = frame.f_code if frame is not None else function.__code__
+        # The same without the guard, as Python made it from the source.
+        self.plain: CodeType = guard.current
         self.begun = False
         self.complete = True
         self.positional: tuple[Any, ...] | None = None

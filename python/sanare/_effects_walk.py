@@ -7,7 +7,7 @@ import os
 import sys
 
 from sanare import _project
-from sanare._compile import _Quiet, _parse
+from sanare._compile import Unguardable, _parse, _Quiet
 from sanare._guard import guard_of, parameters_of
 from sanare._rerun import effects
 from sanare._source import lines_of
@@ -32,11 +32,18 @@ class Unsafe(Exception):
 class Walk:
     """One function's body, judged."""
 
-    def __init__(self, function: FunctionType, depth: int) -> None:
+    def __init__(
+        self, function: FunctionType, depth: int, texts: dict[str, list[str]], arguments: dict[str, Any] | None = None
+    ) -> None:
         self.function = function
+        # Lines of files as they were at the failure; of all others the disk is asked.
+        self.texts = texts
+        # Of the failing call itself the arguments are at hand: their classes say which methods are meant.
+        self.arguments = arguments or {}
         self.globals = function.__globals__
         self.depth = depth
         self.fresh: set[str] = set()
+        self.rebound: set[str] = set()
         self.grown: set[str] = set()
         self.outer: set[str] = set()
         self.inner: dict[str, Any] = {}
@@ -44,11 +51,14 @@ class Walk:
 
     def until(self, line: int, *, code: CodeType) -> str | None:
         """Judges every statement that may have run when the failure came at `line`; 0 means the whole body."""
-        lines = lines_of(code.co_filename, self.globals)
+        lines = self.texts.get(code.co_filename) or lines_of(code.co_filename, self.globals)
         if lines is None:
             return "its source is not known"
-        with _Quiet(code.co_filename):
-            tree = _parse(lines, code)
+        try:
+            with _Quiet(code.co_filename):
+                tree = _parse(lines, code)
+        except (Unguardable, SyntaxError, ValueError):
+            return "its source was not found"
         self.locals = set(code.co_varnames) | set(code.co_cellvars)
         parameters = set(parameters_of(code))
         self._names(tree, parameters)
@@ -85,6 +95,7 @@ class Walk:
                         made[inner.id] = False
             elif name in ("FunctionDef", "AsyncFunctionDef") and node is not tree:
                 self.inner[node.name] = node
+        self.rebound = set(made)
         self.fresh = {name for name, good in made.items() if good} - parameters - self.outer
 
     def _is_new(self, node: Any) -> bool:
@@ -94,6 +105,9 @@ class Walk:
             return True
         if name == "Call":
             dotted = self._resolve(node.func)
+            target = self._object(node.func)
+            if isinstance(target, type) and target.__module__ == self.globals.get("__name__") and _plain_class(target):
+                return True
             return dotted in effects()["fresh"] or (
                 _kind(node.func) == "Attribute" and node.func.attr in ("split", "copy", "splitlines", "strip", "lower")
             )
@@ -218,8 +232,8 @@ class Walk:
         if owner is not None and _kind(receiver) == "Name":
             self._project_call(getattr(type(owner), func.attr, None), func.attr)
             return
-        if _kind(receiver) == "Name" and receiver.id in ("self", "cls"):
-            method = self._method_of_class(func.attr)
+        if _kind(receiver) == "Name":
+            method = self._method_of(receiver.id, func.attr)
             if method is not None:
                 self._project_call(method, f"{receiver.id}.{func.attr}")
                 return
@@ -236,24 +250,32 @@ class Walk:
             return self._is_own(receiver.func.value) and len(receiver.args) == 2 and self._is_new(receiver.args[1])
         return False
 
-    def _method_of_class(self, name: str) -> Any:
-        """A method of the class that the function's qualified name tells."""
-        parts = self.function.__qualname__.split(".")[:-1]
-        owner: Any = self.globals.get(parts[0]) if parts else None
-        for part in parts[1:]:
-            owner = getattr(owner, part, None)
-        found = getattr(owner, name, None) if isinstance(owner, type) else None
-        return found
+    def _method_of(self, receiver: str, name: str) -> Any:
+        """A method of an argument, by its class; of `self` and `cls` by the class that the qualified name tells."""
+        if receiver in self.rebound:
+            return None
+        if receiver in self.arguments:
+            owner = self.arguments[receiver]
+            owner = owner if isinstance(owner, type) else type(owner)
+        elif receiver in ("self", "cls"):
+            parts = self.function.__qualname__.split(".")[:-1]
+            owner = self.globals.get(parts[0]) if parts else None
+            for part in parts[1:]:
+                owner = getattr(owner, part, None)
+        else:
+            return None
+        for base in type.mro(owner) if isinstance(owner, type) else ():
+            if name in base.__dict__:
+                return base.__dict__[name]
+        return None
 
     def _project_call(self, target: Any, shown: str) -> None:
-        from sanare._rerun import is_harmless_function
-
         if isinstance(target, type):
             if issubclass(target, BaseException) or _plain_class(target):
                 return
             raise Unsafe(f"it makes a `{shown}`, which is not known to be harmless")
         target = getattr(target, "__wrapped__", None) or getattr(target, "__func__", None) or target
-        if type(target) is not type(is_harmless_function):
+        if type(target) is not type(_plain_class):
             raise Unsafe(f"it calls `{shown}`, which is not known to be harmless")
         code = target.__code__
         if _project.is_library(os.path.abspath(code.co_filename)) or code.co_filename[:1] == "<":
@@ -263,7 +285,7 @@ class Walk:
         if self.depth <= 0:
             raise Unsafe(f"it calls `{shown}`, which lies too deep to be judged")
         guard = guard_of(target)
-        deeper = Walk(target, self.depth - 1)
+        deeper = Walk(target, self.depth - 1, self.texts)
         why = deeper.until(0, code=guard.current if guard is not None else code)
         if why:
             raise Unsafe(f"it calls `{shown}`: {why}")

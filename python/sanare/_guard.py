@@ -87,9 +87,10 @@ class Guard:
     async def failed_async(self) -> Any:
         """The same, awaited, for `async def` and asynchronous generators."""
         try:
-            from sanare._heal_async import failed_async
+            from sanare._heal_async import Resumed, failed_async
 
-            return await failed_async(self, sys.exc_info()[1], sys._getframe(1))
+            result = await failed_async(self, sys.exc_info()[1], sys._getframe(1))
+            return Resumed(result) if self.kind == "async_generator" and result is not MISSED else result
         except Exception as trouble:
             return _own_failure(trouble)
 

@@ -183,6 +183,30 @@ async def _rest_async(inner: Any, item: Any) -> Any:
                 return
 
 
+class Resumed:
+    """A repaired asynchronous generator, driven from inside the guarded one, item by item."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def sent(self, value: Any) -> Any:
+        """The next item after this was sent in; MISSED when there is none."""
+        try:
+            return await self.inner.asend(value)
+        except StopAsyncIteration:
+            return MISSED
+
+    async def thrown(self, error: BaseException) -> Any:
+        """The next item after this was thrown in."""
+        if isinstance(error, GeneratorExit):
+            await self.inner.aclose()
+            raise error
+        try:
+            return await self.inner.athrow(error)
+        except StopAsyncIteration:
+            return MISSED
+
+
 async def heal(call: Call) -> Any:
     """Heals, or waits for the heal of the same function that is going on, without holding up the loop."""
     guard = call.guard
@@ -234,7 +258,7 @@ async def _lead(call: Call, flight: _flight.Flight) -> Any:
         request = _request.build(call)
         if mailbox.loop is None:
             request["options"].update(deadline=FOREIGN, proposers=["drift"])
-        subject.first_line = request["first_line"] or subject.first_line
+        subject.about(request)
         start_new_thread(_work, (guard, flight, request, subject))
         started = True
         while True:

@@ -16,6 +16,7 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
     from sanare import _project, _state
     from sanare._native import native
     from sanare._request import file_of, options_of
+    from sanare._source import read_text
 
     if _state.is_busy():
         return
@@ -29,6 +30,7 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
             "project_root": _project.root_of(path),
             "path": path,
             "function": guard.qualname,
+            "source": read_text(path) or "",
             "options": options_of(guard.options),
             "arguments": [(name, value, file_of(value)) for name, value in arguments.items()],
             "result": None if generator else result,

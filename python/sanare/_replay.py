@@ -11,7 +11,7 @@ from sanare._trial import _drained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import CodeType
     from typing import Any
 
@@ -70,16 +70,21 @@ def _check(name: str, answer: str, reason: str = "") -> dict[str, Any]:
     return {"gate": "trial" if name == "contract" else "replay", "name": name, "answer": answer, "reason": reason}
 
 
-def _ask(subject: Subject, code: CodeType, question: Callable[[Any], Any]) -> tuple[str, Any]:
-    """State and answer of one question; `skipped` where there is no child to ask."""
+def _ask(
+    subject: Subject, code: CodeType, question: Callable[[Any], Any], values: Iterable[Any] = ()
+) -> tuple[str, Any]:
+    """State and answer of one question; `skipped` where there is no child to ask. Files that the values name may be
+    read, like those of the call itself."""
     from sanare._native import native
+    from sanare._request import file_of
 
-    answer = native().in_child(Probe(subject, code, question), subject.readable())
+    named = [path for path in map(file_of, values) if path]
+    answer = native().in_child(Probe(subject, code, question), [*subject.readable(), *named])
     if isinstance(answer, bytes):
         outcome = subject.outcome(answer)
         return str(outcome["state"]), outcome["answer"]
     state, detail = answer
-    return ("skipped" if state in ("no_isolation", "cannot_run") else "failed"), f"{state}: {detail}"
+    return ("skipped" if state in ("NoIsolation", "CannotRun") else "failed"), f"{state}: {detail}"
 
 
 def _contract(subject: Subject, code: CodeType, contract: Any) -> dict[str, Any]:
@@ -163,7 +168,7 @@ def _one_example(subject: Subject, code: CodeType, example: Example) -> dict[str
             return "another result"
         return ""
 
-    state, answer = _ask(subject, code, question)
+    state, answer = _ask(subject, code, question, [*example.args, *example.kwargs.values()])
     return _verdict(state, answer, repr(example), state == "returned" and answer == "")
 
 
@@ -187,12 +192,15 @@ def _one_file(subject: Subject, code: CodeType, path: str) -> dict[str, Any]:
 
         with open(expected_path, encoding="utf-8") as file:
             expected = json.load(file)
-        state, answer = _ask(subject, code, lambda function: "" if _equal(function(path), expected) else "another result")
+        def same(function: Any) -> str:
+            return "" if _equal(function(path), expected) else "another result"
+
+        state, answer = _ask(subject, code, same, [path])
         return _verdict(state, answer, name, state == "returned" and answer == "")
-    before_state, before = _ask(subject, subject.call.guard.current, question)
+    before_state, before = _ask(subject, subject.call.guard.current, question, [path])
     if before_state != "returned":
         return _check("examples", "skipped", f"{name}: the old body does not return on it")
-    state, answer = _ask(subject, code, question)
+    state, answer = _ask(subject, code, question, [path])
     good = state == "returned" and answer == before
     return _verdict(state, answer if state != "returned" else "another result", name, good)
 

@@ -10,7 +10,6 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FunctionType
     from typing import Any
 
     from sanare._call import Call
@@ -39,7 +38,7 @@ def effects() -> dict[str, frozenset[str]]:
     return _effects
 
 
-def unsafe_because(call: Call) -> str | None:
+def unsafe_because(call: Call, texts: dict[str, list[str]]) -> str | None:
     """Why the call may not run again, or None. Asked before the repair is in place: it judges the body that failed."""
     if call.begun:
         return "items were given out already"
@@ -48,7 +47,7 @@ def unsafe_because(call: Call) -> str | None:
     used_up = one_shot(call.arguments)
     if used_up is not None:
         return used_up
-    return body_is_unsafe(call)
+    return body_is_unsafe(call, texts)
 
 
 def one_shot(arguments: dict[str, Any]) -> str | None:
@@ -84,10 +83,10 @@ def _used_up(kind: type) -> str:
     for base in type.mro(kind):
         names = base.__dict__
         root = base.__module__.partition(".")[0]
-        if "__next__" in names or "__anext__" in names:
-            return "is an iterator, which is used up"
         if base.__module__ in _ONE_SHOT_MODULES and base.__name__ != "Thread":
             return f"is a {base.__name__}, which cannot be read or used again"
+        if "__next__" in names or "__anext__" in names:
+            return "is an iterator, which is used up"
         if ("fetchone" in names and "execute" in names) or "cursor" in base.__name__.lower():
             return "is a cursor, which is used up"
         if root in ("asyncio", "_asyncio") or "__await__" in names or ("send" in names and "throw" in names):
@@ -95,7 +94,7 @@ def _used_up(kind: type) -> str:
     return ""
 
 
-def body_is_unsafe(call: Call) -> str | None:
+def body_is_unsafe(call: Call, texts: dict[str, list[str]]) -> str | None:
     """Rules 2 and 3, on the way from the start of the old body to the failing line."""
     from sanare._effects_walk import Walk
 
@@ -103,20 +102,13 @@ def body_is_unsafe(call: Call) -> str | None:
     for code, line, why in judged:
         if code is call.code and line == call.line():
             return why
-    if not any(call.code is code for code in call.guard.codes):
+    if not texts and not any(call.code is code for code in call.guard.codes):
         # Another thread's repair is in place already: the text of the body that failed is gone.
         return "the body that failed can no longer be judged"
     try:
-        why = Walk(call.function, DEPTH).until(call.line(), code=call.guard.current)
+        why = Walk(call.function, DEPTH, texts, call.arguments).until(call.line(), code=call.plain)
     except Exception as trouble:
         why = f"its body could not be judged ({type(trouble).__name__})"
     judged.append((call.code, call.line(), why))
     del judged[:-16]
     return why
-
-
-def is_harmless_function(function: FunctionType, depth: int) -> str | None:
-    """Why a called project function is not harmless, or None."""
-    from sanare._effects_walk import Walk
-
-    return Walk(function, depth).until(0, code=function.__code__)

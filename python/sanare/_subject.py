@@ -25,13 +25,20 @@ class Subject:
         self.first_line = call.guard.current.co_firstlineno
         self.swapped: _swap.Swapped | None = None
         self.has_result = False
-        # Judged before the first candidate is tried: later the file holds the repair and not what ran.
+        # The file's lines as they were at the failure: what may run again is judged by the body that ran.
+        self.texts: dict[str, list[str]] = {}
         self.unsafe: str | None = None
         self.judged = False
         self.denied = ""
         self.result: Any = None
         # Something that must leave at once, such as Ctrl-C during the re-run.
         self.interrupted: BaseException | None = None
+
+    def about(self, request: dict[str, Any]) -> None:
+        """Takes from the request where the function stands in the source of today."""
+        self.first_line = request["first_line"] or self.first_line
+        if request["source"] and request["first_line"] == self.call.plain.co_firstlineno:
+            self.texts = {self.call.guard.path: request["source"].split("\n")}
 
     def compiles(self, source: str) -> str | None:
         """The running interpreter's complaint about a module's text, or None."""
@@ -52,7 +59,6 @@ class Subject:
             return "the arguments of the call are not all known"
         if self.call.guard.kind in ("coroutine", "async_generator") and _owns_loop(self.call):
             return "an argument belongs to the running event loop"
-        self.judge()
         code = _swap.code_in(source, self.call.guard, self.first_line)
         if isinstance(code, str):
             return code
@@ -95,13 +101,16 @@ class Subject:
             _swap.unswap(self.call.guard, self.swapped, source)
             self.swapped = None
 
+    def moment(self, name: str) -> None:
+        """Told at every turn of the loop, in its order; nothing that happens here changes it."""
+
     def judge(self) -> None:
         """Judges once whether the call may run again."""
         if not self.judged:
             from sanare._rerun import unsafe_because
 
             self.judged = True
-            self.unsafe = unsafe_because(self.call)
+            self.unsafe = unsafe_because(self.call, self.texts)
 
     def rerun_unsafe(self) -> str | None:
         """Why the owner's call may not run a second time, or None."""

@@ -102,6 +102,12 @@ class Trial:
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code is not self.code:
             traceback = traceback.tb_next
+        # The trial runs while the original error is being handled, which makes that one the context of everything here.
+        link: BaseException | None = error
+        while link is not None:
+            if link.__context__ is self.call.error:
+                link.__context__ = None
+            link = link.__context__
         failure = describe(
             error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code
         )

@@ -1,5 +1,161 @@
-//! `cargo xtask bench`.
+//! `cargo xtask bench`: the figures of C141 that exist so far, measured side by side with a bare interpreter and with the
+//! peer from the package index, written to `docs/benchmarks.md`. A figure past its bar, times 1.5 for a shared machine,
+//! is a failure.
+
+mod page;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value as Json;
+
+use crate::python::{self, Venv};
+use crate::shell;
 use crate::workshop::Workshop;
-pub fn run(_workshop: &Workshop, _arguments: &[String]) -> anyhow::Result<bool> {
-    anyhow::bail!("not yet")
+
+/// The peer and its version, as the specification names it.
+const PEER: &str = "healing-agent==0.5.0";
+/// How far past its bar a figure may be on a shared machine.
+const ALLOWANCE: f64 = 1.5;
+
+/// One measured thing beside its bar.
+pub(crate) struct Figure {
+    /// What was measured.
+    pub(crate) what: String,
+    /// Unit of all numbers.
+    pub(crate) unit: &'static str,
+    /// The bar; `None` for a figure that only stands for comparison.
+    pub(crate) bar: Option<f64>,
+    /// Median and quartiles.
+    pub(crate) ours: [f64; 3],
+    /// The same of the peer, where it has one.
+    pub(crate) peer: Option<[f64; 3]>,
+}
+
+impl Figure {
+    fn is_past(&self) -> bool {
+        self.bar.is_some_and(|bar| self.ours[0] > bar * ALLOWANCE)
+    }
+}
+
+struct Bench {
+    name: &'static str,
+    run: fn(&Workshop, &Venv, &Venv) -> anyhow::Result<Vec<Figure>>,
+}
+
+/// All benches. A new one is one line here and one script in `benches/`.
+const BENCHES: &[Bench] =
+    &[Bench { name: "import", run: import }, Bench { name: "calls", run: calls }, Bench { name: "heal", run: heal }];
+
+/// Runs all benches, or those that are named; all of them rewrite the page.
+pub fn run(workshop: &Workshop, arguments: &[String]) -> anyhow::Result<bool> {
+    let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+    if let Some(unknown) = arguments.iter().find(|name| !names.contains(&name.as_str())) {
+        bail!("no bench `{unknown}`\nhint: there are {}", names.join(", "));
+    }
+    let ours = python::wheel(workshop)?;
+    let peer = Venv::ready(workshop, "venv-peer", &python::main_interpreter(workshop)?, PEER)?;
+    let mut figures = Vec::new();
+    for bench in BENCHES.iter().filter(|bench| arguments.is_empty() || arguments.iter().any(|name| name == bench.name))
+    {
+        eprintln!("\n== {} ==", bench.name);
+        figures.extend((bench.run)(workshop, &ours, &peer).with_context(|| format!("bench `{}`", bench.name))?);
+    }
+    println!("\n{}", page::table(&figures));
+    if arguments.is_empty() {
+        std::fs::write(workshop.root.join("docs/benchmarks.md"), page::page(workshop, &ours, PEER, &figures)?)?;
+        println!("written to docs/benchmarks.md");
+    }
+    let past: Vec<&str> = figures.iter().filter(|figure| figure.is_past()).map(|figure| figure.what.as_str()).collect();
+    for what in &past {
+        println!("past its bar: {what}");
+    }
+    Ok(past.is_empty())
+}
+
+fn import(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let mut command = ours.python(&workshop.root);
+    command.args(["benches/import_cost.py", "40"]).arg(ours.program("python")).arg(peer.program("python"));
+    let json = answer(&mut command)?;
+    let over = |case: &str, bare: &str, key: &str| -> anyhow::Result<[f64; 3]> {
+        let base = three(&json, &[bare, key])?[0];
+        Ok(three(&json, &[case, key])?.map(|number| number - base))
+    };
+    let mut figures = Vec::new();
+    for (key, what, unit, bar) in [
+        ("cpu_ms", "processor time over the bare interpreter", "ms", 5.0),
+        ("rss_mib", "resident memory over bare", "MiB", 3.0),
+    ] {
+        for (suffix, told) in [("", "import"), (" and one function", "import and one decorated function")] {
+            figures.push(Figure {
+                what: format!("{told}: {what}"),
+                unit,
+                bar: suffix.is_empty().then_some(bar),
+                ours: over(&format!("sanare{suffix}"), "bare", key)?,
+                peer: Some(over(&format!("healing_agent{suffix}"), "bare (peer's venv)", key)?),
+            });
+        }
+    }
+    Ok(figures)
+}
+
+fn calls(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let [ours, peer] = both(workshop, ours, peer, "benches/call_cost.py", "31")?;
+    let bars = [("sync function", 3.0), ("method", 3.0), ("async function", 10.0), ("generator item", 3.0)];
+    let figure = |(form, bar): (&str, f64)| -> anyhow::Result<Figure> {
+        Ok(Figure {
+            what: format!("good call over undecorated: {form}"),
+            unit: "ns",
+            bar: Some(bar),
+            ours: three(&ours, &[form, "over_ns"])?,
+            peer: Some(three(&peer, &[form, "over_ns"])?),
+        })
+    };
+    bars.into_iter().map(figure).collect()
+}
+
+fn heal(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let [ours, peer] = both(workshop, ours, peer, "benches/heal_time.py", "30")?;
+    let cold = |json: &Json| json.get("cold_ms").and_then(Json::as_f64).map(|millis| [millis; 3]).context("no cold_ms");
+    Ok(vec![
+        Figure {
+            what: "renamed CSV column, failing call to healed result, all gates, file written: warm".to_owned(),
+            unit: "ms",
+            bar: Some(50.0),
+            ours: three(&ours, &["warm_ms"])?,
+            peer: Some(three(&peer, &["warm_ms"])?),
+        },
+        Figure {
+            what: "the same, the first in its process (one sample)".to_owned(),
+            unit: "ms",
+            bar: None,
+            ours: cold(&ours)?,
+            peer: Some(cold(&peer)?),
+        },
+    ])
+}
+
+/// Runs one script in both venvs, the peer with a home folder of its own: it writes a configuration there.
+fn both(workshop: &Workshop, ours: &Venv, peer: &Venv, script: &str, rounds: &str) -> anyhow::Result<[Json; 2]> {
+    let home = workshop.target.join("peer-home");
+    std::fs::create_dir_all(&home)?;
+    let first = answer(ours.python(&workshop.root).args([script, "sanare", rounds]))?;
+    let mut second = peer.python(&workshop.root);
+    second.args([script, "healing_agent", rounds]).env("HOME", &home).env("HEALING_AGENT_PROVIDER", "ollama");
+    Ok([first, answer(&mut second)?])
+}
+
+/// The last line that it prints, as JSON: the peer narrates on standard output.
+fn answer(command: &mut std::process::Command) -> anyhow::Result<Json> {
+    let text = shell::output(command.env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last).with_context(|| format!("not JSON: {last}"))
+}
+
+fn three(json: &Json, path: &[&str]) -> anyhow::Result<[f64; 3]> {
+    let found = path.iter().try_fold(json, |at, key| at.get(key));
+    let numbers: Option<Vec<f64>> =
+        found.and_then(Json::as_array).map(|list| list.iter().filter_map(Json::as_f64).collect());
+    match numbers.as_deref() {
+        Some([median, low, high]) => Ok([*median, *low, *high]),
+        _ => bail!("no three numbers at {}", path.join(".")),
+    }
 }

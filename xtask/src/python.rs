@@ -120,7 +120,7 @@ pub fn built_wheel(workshop: &Workshop) -> anyhow::Result<PathBuf> {
 }
 
 /// The interpreter of the main venv: `python3` if it is new enough for every tool, else the newest that was found.
-fn main_interpreter(workshop: &Workshop) -> anyhow::Result<Interpreter> {
+pub fn main_interpreter(workshop: &Workshop) -> anyhow::Result<Interpreter> {
     let usual = probe(workshop, Path::new("python3")).filter(|python| python.version >= (3, 11));
     let newest = || interpreters(workshop).into_iter().rfind(|python| python.version >= (3, 11));
     usual.or_else(newest).context("no Python 3.11 or newer found\nhint: install one, or put it on PATH as python3")

@@ -19,6 +19,8 @@ pub struct Failure {
     pub http_status: Option<i64>,
     /// The innermost cause or context, if there is one.
     pub cause: Option<Box<Failure>>,
+    /// Whether that cause was given by `raise … from`.
+    pub explicit_cause: bool,
     /// Project frames, outermost first; the target's own frame is the first of its name.
     pub frames: Vec<Frame>,
     /// Whether the failing statement is a `raise` or `assert` in a project frame.

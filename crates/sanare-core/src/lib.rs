@@ -8,6 +8,7 @@ pub mod hash;
 pub mod id;
 pub mod outcome;
 pub mod evidence;
+pub mod classify;
 pub mod incident;
 pub mod proposal;
 pub mod gate;

@@ -8,6 +8,7 @@ mod assign;
 mod data;
 mod encoded;
 mod entry;
+mod literal;
 mod name;
 mod pem;
 mod personal;
@@ -15,6 +16,8 @@ mod place;
 mod quote;
 mod rule;
 mod scan;
+mod search;
+mod sql;
 mod table;
 mod url;
 mod view;
@@ -192,7 +195,15 @@ impl Redactor {
 
     /// Redacted data: keys and lengths stay, values that are secret by name, place or shape are replaced.
     pub fn json(&self, value: &Value) -> Redacted<Value> {
-        let redact = || data::redact(self.scanner(), value);
+        self.json_owned(value.clone())
+    }
+
+    /// As [`Redactor::json`], for data that is not needed any more.
+    pub fn json_owned(&self, mut value: Value) -> Redacted<Value> {
+        let redact = || {
+            data::redact(self.scanner(), &mut value);
+            value
+        };
         Redacted { inner: closed(redact, || Value::String(place::placeholder("unreadable"))) }
     }
 

@@ -21,6 +21,7 @@ pub(crate) mod object_place;
 pub(crate) mod object_leaf;
 pub(crate) mod object_none;
 pub(crate) mod object_scale;
+pub(crate) mod object_xml;
 
 use sanare_source::ast::{Expr, ExprCall, Number, Stmt, StmtFunctionDef, UnaryOp};
 use sanare_source::parse::Source;

@@ -4,7 +4,8 @@ use sanare_core::outcome::Reason;
 use sanare_source::parse::Source;
 
 use crate::kind::{self, Subject};
-use crate::problem::{Answer, Problem, Refusal};
+use crate::problem::{Answer, Layer, Problem, Refusal};
+use crate::table::audit::{self, Finding};
 
 /// The next layer of a repair, or why there is none. Same problem, same answer.
 pub fn next_layer(problem: &Problem) -> Answer {
@@ -17,10 +18,43 @@ pub fn next_layer(problem: &Problem) -> Answer {
     let subject = Subject::new(problem, &source, target);
     for kind in kind::ALL {
         if let Some(answer) = (kind.answer)(&subject) {
-            return answer;
+            return match answer {
+                Answer::Layer(layer) => audited(problem, layer),
+                refused => refused,
+            };
         }
     }
     refused(Reason::NoProposer, "no kind of drift that can be repaired offline explains this failure")
+}
+
+/// A layer is offered only if the code with it would not misread, without an error, a column that it reads: the number
+/// kind's layer is laid with it where that is all that is wrong.
+fn audited(problem: &Problem, layer: Layer) -> Answer {
+    let then = Problem { source: layer.source.clone(), ..problem.clone() };
+    let Ok(source) = Source::parse(&then.source) else {
+        return refused(Reason::Internal, "the repaired module does not parse");
+    };
+    let Some(target) =
+        source.function_at(&then.function, 0).or_else(|| source.function_at(&then.function, then.first_line))
+    else {
+        return refused(Reason::Internal, "the repaired function is gone");
+    };
+    let subject = Subject::new(&then, &source, target);
+    match audit::findings(&then, subject.tables()) {
+        None => Answer::Layer(layer),
+        Some(Finding::Objection(answer)) => answer,
+        Some(Finding::Misread) => match kind::number_format::answer(&subject) {
+            Some(Answer::Layer(numbers)) => Answer::Layer(Layer {
+                source: numbers.source,
+                tier: layer.tier.max(numbers.tier),
+                summary: format!("{}; {}", layer.summary, numbers.summary),
+                evidence: layer.evidence.into_iter().chain(numbers.evidence).collect(),
+                ..layer
+            }),
+            Some(refusal) => refusal,
+            None => Answer::Layer(layer),
+        },
+    }
 }
 
 /// A refusal without candidates.

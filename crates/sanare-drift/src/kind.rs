@@ -1,16 +1,32 @@
 //! The kinds of drift (C61), one file each, in the fixed order of layers (C62).
 
+mod bug_environment;
+mod bug_unbound;
+mod bug_zero;
 mod blank_rows;
+mod column_merged;
+mod column_split;
+mod columns_moved;
+mod date_format;
 mod deliberate;
 mod delimiter;
 mod encoding;
+mod flag;
 mod footer;
 mod header_renamed;
+mod library;
 mod header_row;
 mod not_data;
+mod null_word;
+pub(crate) mod number_format;
 mod object;
+#[cfg(test)]
+mod object_cases;
+mod object_date;
+mod object_digits;
 mod object_envelope;
 mod object_keyed;
+mod object_lines;
 mod object_moved;
 mod object_number;
 mod object_optional;
@@ -18,7 +34,13 @@ mod object_pages;
 mod object_renamed;
 mod object_scalar;
 mod object_single;
+mod object_text;
 mod object_time;
+mod object_unwrapped;
+mod object_xml;
+mod rows;
+mod sheet;
+pub(crate) mod units;
 
 use std::cell::OnceCell;
 
@@ -66,11 +88,24 @@ pub const ALL: &[Kind] = &[
     Kind { name: "deliberate", answer: deliberate::answer },
     Kind { name: "encoding", answer: encoding::answer },
     Kind { name: "delimiter", answer: delimiter::answer },
+    Kind { name: "sheet_renamed", answer: sheet::answer },
     Kind { name: "header_row", answer: header_row::answer },
     Kind { name: "footer", answer: footer::answer },
     Kind { name: "blank_rows", answer: blank_rows::answer },
+    Kind { name: "column_split", answer: column_split::answer },
+    Kind { name: "column_merged", answer: column_merged::answer },
     Kind { name: "header_renamed", answer: header_renamed::answer },
+    Kind { name: "columns_moved", answer: columns_moved::answer },
+    Kind { name: "number_format", answer: number_format::answer },
+    Kind { name: "date_format", answer: date_format::answer },
+    Kind { name: "flag", answer: flag::answer },
+    Kind { name: "null_word", answer: null_word::answer },
+    Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
+    Kind { name: "object_xml", answer: object_xml::answer },
+    Kind { name: "bug_unbound", answer: bug_unbound::answer },
+    Kind { name: "bug_zero", answer: bug_zero::answer },
+    Kind { name: "bug_environment", answer: bug_environment::answer },
 ];
 
 /// Makes the answers of kinds.

@@ -16,6 +16,7 @@ pub mod values;
 pub mod code;
 pub mod engine;
 pub mod kind;
+pub mod library;
 pub mod object_shape;
 pub mod table;
 pub mod twin;

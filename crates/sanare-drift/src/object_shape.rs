@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use sanare_core::value::Value;
 
+use crate::problem::Argument;
 use crate::profile::Profile;
 use crate::shape::ObjectShape;
 
@@ -21,8 +22,22 @@ pub fn of_all(values: &[&Value]) -> ObjectShape {
     of_many(values, DEPTH)
 }
 
+/// The shape of an argument that is nested data, or text or a file of JSON; nothing for others.
+pub fn of_argument(argument: &Argument) -> Option<ObjectShape> {
+    match (&argument.value, &argument.file) {
+        (_, Some(file)) if file.complete => of_text(std::str::from_utf8(&file.bytes).ok()?),
+        (_, Some(_)) => None,
+        (value @ (Value::Map(_) | Value::List(_)), None) => Some(of(value)),
+        (Value::Text(text), None) if text.trim_start().starts_with(['{', '[']) => of_text(text),
+        _ => None,
+    }
+}
+
 /// The shape of a file's content, when it is JSON or one JSON value on each line.
 pub fn of_text(text: &str) -> Option<ObjectShape> {
+    if !text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        return None;
+    }
     read_json(text).map(|value| of(&value)).or_else(|| read_lines(text).map(|lines| of(&Value::List(lines))))
 }
 

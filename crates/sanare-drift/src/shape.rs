@@ -7,6 +7,7 @@ use sanare_source::parse::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
+use crate::object_shape;
 use crate::problem::{Argument, Problem};
 use crate::profile::Profile;
 use crate::table::encoding::Found;
@@ -54,6 +55,9 @@ pub struct TableShape {
     pub rows_above: usize,
     /// Column names in order, and what their values looked like.
     pub columns: Vec<(String, Profile)>,
+    /// Currencies that columns of currency codes named (`eur`).
+    #[serde(default)]
+    pub currencies: Vec<String>,
     /// Letters and signs beyond ASCII that occurred, each once, sorted; at most 64.
     #[serde(default)]
     pub letters: String,
@@ -91,7 +95,7 @@ pub fn shape_of_call(source: &str, function: &str, arguments: &[Argument], resul
     for argument in arguments {
         let shape = match views.iter().find(|view| view.argument.name == argument.name) {
             Some(view) => Shape::Table(table_shape(view)),
-            None => shape_of(&argument.value),
+            None => object_shape::of_argument(argument).map_or_else(|| shape_of(&argument.value), Shape::Object),
         };
         shapes.push((argument.name.clone(), shape));
     }
@@ -100,6 +104,9 @@ pub fn shape_of_call(source: &str, function: &str, arguments: &[Argument], resul
 
 /// The shape of a value in memory.
 fn shape_of(value: &Value) -> Shape {
+    if matches!(value, Value::Map(_) | Value::List(_)) {
+        return Shape::Object(object_shape::of(value));
+    }
     Shape::Other { type_name: value.type_name().to_owned() }
 }
 
@@ -129,6 +136,7 @@ fn table_shape(view: &View) -> TableShape {
         sheets,
         rows_above: view.header_row,
         columns: view.header.iter().enumerate().map(|(place, name)| (name.clone(), profile_of(view, place))).collect(),
+        currencies: crate::kind::units::beside(view),
         letters: letters.into_iter().take(64).collect(),
     }
 }

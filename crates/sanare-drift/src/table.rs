@@ -1,9 +1,11 @@
 //! What an argument holds, read the way the code reads it: bytes, text, dialect, header row, columns.
 
+pub mod audit;
 pub mod book;
 pub mod delimited;
 pub mod encoding;
 pub mod mapping;
+pub mod numbers;
 pub mod wanted;
 
 use sanare_core::value::Value;
@@ -28,6 +30,8 @@ pub struct Tables<'a> {
     pub readers: Vec<Reader<'a>>,
     /// What it reads.
     pub reads: Reads<'a>,
+    /// Columns that the target writes itself.
+    pub made: Vec<String>,
     /// For each reader: what the argument holds; nothing if that cannot be told.
     pub views: Vec<Option<View<'a>>>,
 }
@@ -101,7 +105,8 @@ impl<'a> Tables<'a> {
         let known: Vec<String> =
             remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
         let reads = code.reads(&readers, &known);
-        let mut tables = Self { code, readers, reads, views: Vec::new() };
+        let made = code.made(&readers).into_iter().map(str::to_owned).collect();
+        let mut tables = Self { code, readers, reads, made, views: Vec::new() };
         for at in 0..tables.readers.len() {
             let view = tables.view(problem, at);
             tables.views.push(view);
@@ -119,7 +124,7 @@ impl<'a> Tables<'a> {
         let input = reader.input.as_ref()?;
         let argument = problem.arguments.iter().find(|argument| argument.name == input.argument)?;
         let remembered = remembered_for(problem, input.argument);
-        let wanted = Wanted::of(&self.reads, at, remembered);
+        let wanted = Wanted::of(&self.reads, at, remembered, self.expected(at, remembered));
         let view = View {
             argument,
             remembered,
@@ -169,6 +174,13 @@ impl<'a> Tables<'a> {
                 rest.to_owned()
             }
             None => text,
+        };
+        let mut dropped: Vec<&str> = input.dropped.clone().unwrap_or_default();
+        dropped.extend(reader.keyword("comment").and_then(|comment| self.code.constant_text(comment)));
+        let text = if dropped.is_empty() {
+            text
+        } else {
+            text.split_inclusive('\n').filter(|line| !dropped.iter().any(|start| line.starts_with(start))).collect()
         };
         view.ends_whole = text.ends_with(['\n', '\r']);
         view.declared_delimiter = self.declared_delimiter(reader)?;

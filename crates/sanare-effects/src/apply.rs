@@ -71,7 +71,7 @@ pub enum ApplyError {
     /// The new text is in place, and a power cut could still bring the old one back.
     #[error("`{0}` is changed, but the folder could not be made durable")]
     NotDurable(PathBuf),
-    /// No space or quota left.
+    /// No space or quota left, or a limit on the size of files.
     #[error("the disk is full: `{0}`")]
     DiskFull(PathBuf),
     /// Other writers held the folder for too long.
@@ -253,10 +253,15 @@ fn dress(new: &File, old: &File, path: &Path) -> Result<(), ApplyError> {
                 .map_err(|_| WhyNot::Owner(path.to_owned()))?;
         }
     }
-    // The mode after the owner, because a change of owner clears bits of the mode; attributes last, they may hold more of it.
+    // The mode after the owner, because a change of owner clears bits of the mode. Attributes may hold more of the mode:
+    // those that the folder gave go before it, those of the old file come after it.
+    #[cfg(unix)]
+    let attribute = |(name, fault): (String, std::io::Error)| ApplyError::Attribute { name, kind: fault.kind() };
+    #[cfg(unix)]
+    system::drop_other_attributes(old, new).map_err(attribute)?;
     new.set_permissions(metadata.permissions()).map_err(|source| fault(path, "keep the mode", source))?;
     #[cfg(unix)]
-    system::copy_attributes(old, new).map_err(|(name, fault)| ApplyError::Attribute { name, kind: fault.kind() })?;
+    system::copy_attributes(old, new).map_err(attribute)?;
     let changed = metadata.modified().map_err(|source| fault(path, "read the time of change", source))?;
     let later = bytecode::time_of_change(changed, SystemTime::now());
     new.set_modified(later).map_err(|source| fault(path, "set the time of change", source))
@@ -373,7 +378,7 @@ fn fault(path: &Path, doing: &'static str, source: std::io::Error) -> ApplyError
     use std::io::ErrorKind;
     let path = path.to_owned();
     match source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ApplyError::DiskFull(path),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => ApplyError::DiskFull(path),
         ErrorKind::ReadOnlyFilesystem => WhyNot::ReadOnlyFileSystem(path).into(),
         ErrorKind::NotFound => WhyNot::Missing(path).into(),
         _ => ApplyError::Io { doing, path, source },

@@ -7,4 +7,6 @@ pub mod process;
 pub mod project;
 pub mod sandbox;
 pub mod source_file;
+#[cfg(unix)]
+pub mod task;
 pub mod trial;

@@ -1,4 +1,7 @@
-//! Telling one process from every other, dead ones and those of other machines included.
+//! Processes by name and number: telling one from every other, and collecting children.
+
+#[cfg(unix)]
+pub(crate) mod offspring;
 
 /// Names a process for good: process ids are used again, so its start and the boot it belongs to are part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

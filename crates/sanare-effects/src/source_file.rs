@@ -203,21 +203,23 @@ impl SourceFile {
         if let Some(at) = new_text_lf.find(['\r', '\0']) {
             return Err(CannotEncode::ControlCharacter(at));
         }
-        let (head, tail) = common_lines(old, new_text_lf);
-        let changed = new_text_lf.get(head..new_text_lf.len() - tail).ok_or(range.clone())?;
-        let first = self.byte_of(start + head).ok_or(range.clone())?;
-        let last = self.byte_of(end - tail).ok_or(range)?;
         let intended = (self.text.get(..start), new_text_lf, self.text.get(end..));
         let used = self.line_end_at(start, end);
-        // Where the old file mixes line ends, the one in use may flow together with a neighbour: then another will do.
-        for line_end in [used, LineEnd::CrLf, LineEnd::Lf, LineEnd::Cr] {
-            let new = self.splice(first, last, changed, line_end, head)?;
-            let read_back = Self::from_bytes(self.path.clone(), new);
-            if let Ok(file) = read_back
-                && file.reads_as(intended)
-                && file.encoding.name() == self.encoding.name()
-            {
-                return Ok(file.bytes);
+        // Where the old file mixes line ends, those at the seams may flow together: then another one will do, or
+        // writing the equal lines anew.
+        for (head, tail) in [common_lines(old, new_text_lf), (0, 0)] {
+            let changed = new_text_lf.get(head..new_text_lf.len() - tail).ok_or(range.clone())?;
+            let first = self.byte_of(start + head).ok_or(range.clone())?;
+            let last = self.byte_of(end - tail).ok_or(range.clone())?;
+            for line_end in [used, LineEnd::CrLf, LineEnd::Lf, LineEnd::Cr] {
+                let new = self.splice(first, last, changed, line_end, head)?;
+                let read_back = Self::from_bytes(self.path.clone(), new);
+                if let Ok(file) = read_back
+                    && file.reads_as(intended)
+                    && file.encoding.name() == self.encoding.name()
+                {
+                    return Ok(file.bytes);
+                }
             }
         }
         Err(CannotEncode::ReadsDifferently)
@@ -392,6 +394,7 @@ mod tests {
 
     #[test]
     fn a_neighbouring_line_end_does_not_flow_together() {
+        check(b"a\r\r\n\nb", "\n\n", "\n", b"a\r\n\nb");
         check(b"a\rb\nc\n", "b", "\nb", b"a\r\r\nb\nc\n");
     }
 

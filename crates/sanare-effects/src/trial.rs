@@ -10,6 +10,8 @@ mod folder;
 #[cfg(target_os = "linux")]
 mod parent;
 #[cfg(target_os = "linux")]
+mod shared_memory;
+#[cfg(target_os = "linux")]
 mod wire;
 
 pub use folder::PrivateFolder;
@@ -27,13 +29,20 @@ pub struct Limits {
     pub deadline: Duration,
     /// From the fork to the first sign of life: locks that other threads held at the fork show here.
     pub sign_of_life: Duration,
+    /// Without using a processor: such locks show here when the work itself takes them.
+    pub idle: Duration,
     /// The longest report.
     pub report: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(5), sign_of_life: Duration::from_secs(2), report: 16 << 20 }
+        Self {
+            deadline: Duration::from_secs(5),
+            sign_of_life: Duration::from_secs(2),
+            idle: Duration::from_secs(2),
+            report: 16 << 20,
+        }
     }
 }
 
@@ -81,14 +90,17 @@ pub enum TrialEnd {
     Garbled,
     /// Nothing was heard of it: try a fresh process instead.
     NoSignOfLife,
+    /// It waited for something that did not come: a lock that another thread held at the fork, or plain sleep. Try a
+    /// fresh process instead.
+    Idle,
     /// A part could not be had, so nothing was run.
     NoIsolation(Part),
     /// The parent was asked to stop waiting.
     Interrupted,
 }
 
-/// A trial that is over: its process is gone and collected.
-#[derive(Clone, Debug)]
+/// A trial that is over: its process has ended or is being ended, and is collected when this is dropped.
+#[derive(Debug)]
 pub struct Trial {
     /// How it ended.
     pub end: TrialEnd,
@@ -100,10 +112,13 @@ pub struct Trial {
     pub memory_refused: bool,
     /// From the fork to the end.
     pub took: Duration,
-    /// Time on processors; with a timeout, little of it means that it waited for something.
+    /// Time on processors.
     pub cpu: Duration,
     /// Parts that were missing and accepted so.
     pub weaker: Vec<Part>,
+    /// Clearing a large copy away takes the kernel as long as making it, and can go on while the report is read.
+    #[cfg(target_os = "linux")]
+    _remains: Option<crate::process::offspring::Offspring>,
 }
 
 /// Why no trial could be started.

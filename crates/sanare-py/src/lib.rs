@@ -13,29 +13,72 @@ mod subject;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use sanare::operations::remember::Remember;
 use sanare::report::Report;
 
 use crate::convert::{Limits, Reader};
 use crate::failure::text;
+use crate::fork::{Allowance, Child};
 use crate::subject::PySubject;
 
 /// Heals one failing call; the answer is the report.
 #[pyfunction]
-fn heal<'py>(py: Python<'py>, request: &Bound<'py, PyDict>, subject: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn heal<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    subject: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let request = request::heal_request(request);
-    let mut subject = PySubject::new(subject);
-    let report = quietly(py, move || match memory::store_of(&request.project_root) {
-        Ok(store) => sanare::operations::heal::heal(store.as_ref(), request, &mut subject),
-        Err(fault) => without_store(&request.function, &fault.to_string()),
+    let mut subject = PySubject::new(subject, allowance(&request.project_root, &request.options));
+    let (report, interrupted) = quietly(py, move || {
+        let report = match memory::store_of(&request.project_root) {
+            Ok(store) => sanare::operations::heal::heal(store.as_ref(), request, &mut subject),
+            Err(fault) => without_store(&request.function, &fault.to_string()),
+        };
+        (report, subject.interrupted.take())
     })?;
+    if let Some(error) = interrupted {
+        return Err(error);
+    }
     let json = serde_json::to_value(&report).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     back::json_to_python(py, &json)
+}
+
+/// What the settings allow a trial. Broken settings refuse the whole heal, so that the defaults do no harm here.
+fn allowance(root: &Path, options: &[(String, serde_json::Value)]) -> Allowance {
+    let Ok(settings) = sanare::wire::settings::settings(root, options) else { return Allowance::default() };
+    Allowance {
+        time: Duration::from_millis(settings.number("heal.gates.trial_time")),
+        memory: settings.number("heal.gates.trial_memory"),
+        accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+    }
+}
+
+/// One question in a child: the bytes that it answers, or how it ended and in which words.
+#[pyfunction]
+#[pyo3(signature = (prepared, readable, limits=None))]
+fn in_child<'py>(
+    py: Python<'py>,
+    prepared: &Bound<'py, PyAny>,
+    readable: Vec<String>,
+    limits: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut allowance = Allowance::default();
+    if let Some(seconds) = limits.and_then(|limits| failure::integer(limits, "milliseconds")) {
+        allowance.time = Duration::from_millis(u64::try_from(seconds).unwrap_or(0));
+    }
+    match fork::run(py, prepared, &readable, allowance) {
+        Child::Sent(bytes, _) => PyBytes::new(py, &bytes).into_bound_py_any(py),
+        Child::Ended(state, detail) => (format!("{state:?}"), detail).into_bound_py_any(py),
+        Child::Interrupted(error) => Err(error),
+    }
 }
 
 /// Without a store there is nothing to lease and nothing to undo from: the call is left alone (C3).
@@ -61,11 +104,24 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
         arguments: request::arguments(call, Limits::LOOK, request::FILE_LOOK),
         result: request::result(call, Limits::LOOK),
     };
+    let options = request::options(call);
     quietly(py, move || {
+        // Broken settings remember nothing: they might have forbidden it.
+        let settings = sanare::wire::settings::settings(&root, &options);
+        if !settings.is_ok_and(|settings| settings.text("heal.remember") != "off") {
+            return Ok(());
+        }
         let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
         sanare::operations::remember::remember(store.as_ref(), &remembered).map_err(|fault| fault.to_string())
     })?
     .map_err(PyRuntimeError::new_err)
+}
+
+/// The project's folder and name for a source file.
+#[pyfunction]
+fn project_of(path: PathBuf) -> (String, String) {
+    let project = request::project_of_file(&path);
+    (project.root.to_string_lossy().into_owned(), project.name())
 }
 
 /// A value as bounded plain data, for what a trial's child sends.
@@ -99,7 +155,9 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(heal, module)?)?;
     module.add_function(wrap_pyfunction!(remember, module)?)?;
+    module.add_function(wrap_pyfunction!(in_child, module)?)?;
     module.add_function(wrap_pyfunction!(plain, module)?)?;
+    module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     Ok(())

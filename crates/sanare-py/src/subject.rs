@@ -8,18 +8,23 @@ use sanare::core::port::{Ran, RanState, Subject, SubjectFault};
 
 use crate::back::{items, twin_to_python};
 use crate::failure::{Origin, dict, failure, flag, get, plain_text, text};
-use crate::fork::{self, Child};
+use crate::fork::{self, Allowance, Child};
 
 /// The Python object, asked from a thread that does not hold the interpreter's lock meanwhile.
 #[derive(Debug)]
 pub struct PySubject {
     object: Py<PyAny>,
+    allowance: Allowance,
+    /// What the old body was refused: the same is no fault of a candidate.
+    usual: Option<Vec<&'static str>>,
+    /// What must leave at once, such as Ctrl-C during a trial.
+    pub interrupted: Option<PyErr>,
 }
 
 impl PySubject {
     /// Takes the object.
-    pub fn new(object: &Bound<'_, PyAny>) -> Self {
-        Self { object: object.clone().unbind() }
+    pub fn new(object: &Bound<'_, PyAny>, allowance: Allowance) -> Self {
+        Self { object: object.clone().unbind(), allowance, usual: None, interrupted: None }
     }
 
     fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
@@ -35,30 +40,30 @@ impl Subject for PySubject {
     }
 
     fn trial(&mut self, module: &str, arguments: Option<&[(String, TwinValue)]>) -> Result<Ran, SubjectFault> {
-        self.ask(|py, object| {
-            let twins = match arguments {
-                None => py.None().into_bound(py),
-                Some(arguments) => {
-                    let list = PyList::empty(py);
-                    for (name, twin) in arguments {
-                        list.append((name, twin_to_python(py, twin)?))?;
-                    }
-                    list.into_any()
-                }
-            };
-            let prepared = object.call_method1("prepare", (module, twins))?;
+        let allowance = self.allowance;
+        let (child, ran) = self.ask(|py, object| {
+            let prepared = object.call_method1("prepare", (module, twins(py, arguments)?))?;
             if let Ok(why) = prepared.cast::<PyString>() {
-                return Ok(Ran::ended(RanState::CannotRun, why.to_string_lossy()));
+                return Ok((None, Ran::ended(RanState::CannotRun, why.to_string_lossy())));
             }
             let readable: Vec<String> = object.call_method0("readable")?.extract()?;
-            match fork::run(py, &prepared, &readable) {
-                Child::Sent(bytes) => {
+            match fork::run(py, &prepared, &readable, allowance) {
+                Child::Sent(bytes, denied) => {
                     let outcome = object.call_method1("outcome", (PyBytes::new(py, &bytes),))?;
-                    Ok(ran(&outcome.cast_into::<PyDict>()?))
+                    Ok((Some(Ok(denied)), ran(&outcome.cast_into::<PyDict>()?)))
                 }
-                Child::Ended(state, detail) => Ok(Ran::ended(state, detail)),
+                Child::Ended(state, detail) => Ok((None, Ran::ended(state, detail))),
+                Child::Interrupted(error) => Ok((Some(Err(error)), Ran::ended(RanState::CannotRun, "interrupted"))),
             }
-        })
+        })?;
+        match child {
+            Some(Err(error)) => {
+                self.interrupted = Some(error);
+                Err(SubjectFault("the program was told to stop".to_owned()))
+            }
+            Some(Ok(denied)) => Ok(self.with_denied(ran, denied)),
+            None => Ok(ran),
+        }
     }
 
     fn replay(&mut self, module: &str) -> Result<Vec<Check>, SubjectFault> {
@@ -70,6 +75,11 @@ impl Subject for PySubject {
 
     fn swap(&mut self, module: &str) -> Result<Option<String>, SubjectFault> {
         self.ask(|_, object| object.call_method1("swap", (module,))?.extract())
+    }
+
+    fn moment(&mut self, moment: &str) {
+        // A listener that fails changes nothing of the loop.
+        let _ = self.ask(|_, object| object.call_method1("moment", (moment,)).map(drop));
     }
 
     fn unswap(&mut self) -> Result<(), SubjectFault> {
@@ -108,12 +118,37 @@ impl Subject for PySubject {
     }
 }
 
+impl PySubject {
+    /// A candidate that goes on after a refusal is refused all the same, unless the old body was refused that too.
+    fn with_denied(&mut self, ran: Ran, denied: Vec<&'static str>) -> Ran {
+        let Some(usual) = &self.usual else {
+            self.usual = Some(denied);
+            return ran;
+        };
+        let new: Vec<_> = denied.into_iter().filter(|name| !usual.contains(name)).collect();
+        if new.is_empty() {
+            return ran;
+        }
+        Ran { state: RanState::Denied, detail: format!("refused: {}", new.join(", ")), ..ran }
+    }
+}
+
+fn twins<'py>(py: Python<'py>, arguments: Option<&[(String, TwinValue)]>) -> PyResult<Bound<'py, PyAny>> {
+    let Some(arguments) = arguments else { return Ok(py.None().into_bound(py)) };
+    let list = PyList::empty(py);
+    for (name, twin) in arguments {
+        list.append((name, twin_to_python(py, twin)?))?;
+    }
+    Ok(list.into_any())
+}
+
 /// What a child sent back.
 fn ran(outcome: &Bound<'_, PyDict>) -> Ran {
     let state = match text(outcome, "state").as_str() {
         "returned" => RanState::Returned,
         "raised" if get(outcome, "denied").is_some() => RanState::Denied,
         "raised" => RanState::Raised,
+        "exited" => RanState::Exited,
         _ => RanState::CannotRun,
     };
     let described = dict(outcome, "failure");

@@ -96,7 +96,10 @@ impl Report {
                 self.unverified = self.proposer == "model" && !oracle(&self.gates);
             }
             "approved" => self.approval = payload["approver"].clone(),
-            "waiting" => self.status = "waiting".to_owned(),
+            "waiting" => {
+                self.status = "waiting".to_owned();
+                self.summary = format!("a person is asked: {}", texts(&payload["decision"]["rules"]).join(", "));
+            }
             "applied" => self.applied(&payload),
             "undoing" => self.rerun = format!("failed: {}", text(&payload["detail"])),
             "closed" => self.closed(&payload, record.at),

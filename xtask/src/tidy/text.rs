@@ -7,14 +7,10 @@ const ARCHITECTURE: usize = 150;
 
 /// Places that only exist on somebody's machine, and settings that point package tools elsewhere.
 /// Written in two halves, so that this file does not hold what it looks for.
-const PLACES: &[(&str, &str, &str)] = &[
-    ("/ro", "ot/", "a path of one machine"),
-    ("/wo", "rk/", "a path of one machine"),
-    ("index", "-url", "a package source; the owner's settings choose it"),
-    ("[sou", "rce.", "a package source; the owner's settings choose it"),
-    ("[regis", "tries", "a package source; the owner's settings choose it"),
-    ("replace", "-with", "a package source; the owner's settings choose it"),
-];
+const MACHINE: &[(&str, &str)] = &[("/ro", "ot/"), ("/wo", "rk/")];
+const SOURCES: &[(&str, &str)] = &[("index", "-url"), ("[sou", "rce."), ("[regis", "tries"), ("replace", "-with")];
+/// Endings of files in which tools look for such settings.
+const SETTINGS: &[&str] = &["toml", "txt", "cfg", "ini", "conf", "yml", "yaml", "sh", "run"];
 const LOCKED_SOURCE: &str = "source = \"registry+https://github.com/rust-lang/crates.io-index\"";
 
 /// Checks every text file.
@@ -56,11 +52,17 @@ fn places(path: &str, text: &str, waivers: &Waivers, problems: &mut Vec<String>)
     if waivers.places.keys().any(|waived| path == waived || path.starts_with(&format!("{waived}/"))) {
         return;
     }
+    let holds = |line: &str, head: &str, tail: &str| {
+        line.match_indices(head).any(|(at, _)| line[at + head.len()..].starts_with(tail))
+    };
+    let settings = SETTINGS.contains(&path.rsplit(['.', '/']).next().unwrap_or_default());
     for (number, line) in text.lines().enumerate() {
-        for (head, tail, why) in PLACES {
-            if line.match_indices(head).any(|(at, _)| line[at + head.len()..].starts_with(tail)) {
-                problems.push(format!("{path}:{}: `{head}{tail}` is {why}", number + 1));
-            }
+        for (head, tail) in MACHINE.iter().filter(|(head, tail)| holds(line, head, tail)) {
+            problems.push(format!("{path}:{}: `{head}{tail}` is a path of one machine", number + 1));
+        }
+        for (head, tail) in SOURCES.iter().filter(|(head, tail)| settings && holds(line, head, tail)) {
+            let why = "a package source; the owner's settings choose it";
+            problems.push(format!("{path}:{}: `{head}{tail}` is {why}", number + 1));
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::name::{Class, Name, lexicon};
 use super::place::{MARK, placeholder_end};
-use super::quote::{Quote, close, line_end, line_start, quote_at, quote_before, skip_blanks, skip_space, whole_name};
+use super::quote::{Quote, close, line_end, line_start, quote_at, quote_before, skip_blanks, skip_space};
 use super::worth::{self, Place, is_secret};
+use std::cell::Cell;
 
 /// Longest literal that is looked at before it is known to be a secret.
 const LONG: usize = 32 * 1024;
@@ -19,10 +20,21 @@ pub(super) struct Spot {
 /// Where values of secrets were found.
 pub(super) type Values = Vec<(usize, usize)>;
 
+/// What earlier names of the same text have looked at already; it keeps the whole linear.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    /// The last value without quotes.
+    bare: Cell<(usize, usize)>,
+    /// The end of the last header.
+    header: Cell<usize>,
+    /// Bytes of lists and mappings that may still be looked at.
+    pub fuel: Cell<usize>,
+}
+
 /// The values that belong to a name. Nothing if the name stands there for itself, as in a message or a table's header.
-pub(super) fn values(text: &[u8], spot: Spot) -> Values {
+pub(super) fn values(text: &[u8], spot: Spot, memo: &Memo) -> Values {
     let mut found = Values::new();
-    let reader = Reader { text, spot };
+    let reader = Reader { text, spot, memo };
     reader.read(&mut found);
     found
 }
@@ -30,6 +42,7 @@ pub(super) fn values(text: &[u8], spot: Spot) -> Values {
 struct Reader<'t> {
     text: &'t [u8],
     spot: Spot,
+    memo: &'t Memo,
 }
 
 /// What stands behind a separator.
@@ -49,6 +62,10 @@ impl Reader<'_> {
 
     fn read(&self, found: &mut Values) -> Behind {
         let text = self.text;
+        if text[..self.spot.start].ends_with(b"://") {
+            // A user in an address.
+            return Behind::Nothing;
+        }
         let before = quote_before(text, self.spot.start);
         let mut at = self.spot.end;
         let mut quoted = false;
@@ -59,13 +76,11 @@ impl Reader<'_> {
             quoted = true;
         }
         let flag = self.is_flag();
-        if quoted {
-            if self.entry_value(found) {
-                return Behind::Found;
-            }
-            if self.byte(at) == b']' {
-                at += 1;
-            }
+        if self.entry_value(found) {
+            return Behind::Found;
+        }
+        if self.byte(at) == b']' && (quoted || self.in_brackets()) {
+            at += 1;
         }
         let near = at;
         at = skip_blanks(text, at);
@@ -101,6 +116,13 @@ impl Reader<'_> {
         quote_before(self.text, self.spot.start - dashes).is_some_and(|open| open.mark == quote.mark)
     }
 
+    /// `[name] => value`
+    fn in_brackets(&self) -> bool {
+        self.spot.start > 0
+            && self.byte(self.spot.start - 1) == b'['
+            && self.text[self.spot.end + 1..].starts_with(b" => ")
+    }
+
     fn is_flag(&self) -> bool {
         let start = self.spot.start;
         start > 0
@@ -113,16 +135,25 @@ impl Reader<'_> {
     fn value(&self, at: usize, sign: Sign, found: &mut Values) -> Behind {
         let text = self.text;
         let mut start = skip_blanks(text, at);
-        match self.class() {
-            Class::Authorization => return self.authorization(start, found),
-            Class::Cookie => return self.cookie(start, found),
-            _ => {}
+        if self.class() >= Class::Authorization {
+            return self.header(start, found);
+        }
+        if self.too_short(start) {
+            return Behind::Nothing;
         }
         if sign == Sign::Colon
             && let Some(behind) = annotation(text, start)
         {
             start = skip_blanks(text, behind);
         }
+        if sign == Sign::Colon && matches!(self.byte(start), b'&' | b'!') {
+            // An anchor or a tag of YAML.
+            let word = text[start..].iter().take(40).take_while(|c| !c.is_ascii_whitespace()).count();
+            if self.byte(start + word) == b' ' && word > 1 {
+                start = skip_blanks(text, start + word);
+            }
+        }
+        start = sized(text, start);
         if self.byte(start) == b'\n' || self.byte(start) == b'\r' {
             return self.block(start, found);
         }
@@ -136,6 +167,7 @@ impl Reader<'_> {
             return Behind::Nothing;
         }
         match self.byte(start) {
+            b'{' if sign == (Sign::Equals { tight: true }) && self.braced(start, found) => return Behind::Found,
             b'(' | b'[' | b'{' if !self.is_template(start) => return self.container(start, found),
             _ => {}
         }
@@ -143,6 +175,31 @@ impl Reader<'_> {
             return if self.literals(inner, found) { Behind::Found } else { Behind::Nothing };
         }
         self.bare(start, sign, found)
+    }
+
+    /// `PWD={value};`
+    fn braced(&self, start: usize, found: &mut Values) -> bool {
+        let rest = &self.text[start + 1..self.text.len().min(start + 200)];
+        let Some(length) = rest.iter().position(|c| matches!(c, b'}' | b'{' | b'"' | b'\'' | b',' | b'\n')) else {
+            return false;
+        };
+        let plain = rest[length] == b'}' && self.byte(start + length + 2) == b';';
+        if plain && is_secret(self.class(), &rest[..length], Place::Quoted) {
+            found.push((start + 1, start + 1 + length));
+        }
+        plain
+    }
+
+    /// A word that is shorter than a secret of this class can be; most values of `key=` are.
+    fn too_short(&self, start: usize) -> bool {
+        let least = if self.class() == Class::Hint { 16 } else { 4 };
+        let rest = &self.text[start.min(self.text.len())..];
+        self.class() <= Class::Named
+            && rest.first().is_some_and(u8::is_ascii_alphanumeric)
+            && rest.iter().take(least).position(|c| !c.is_ascii_alphanumeric()).is_some_and(|n| {
+                matches!(rest[n], b' ' | b'\n' | b'\r' | b'\t')
+                    || matches!(rest[n], b',' | b';' | b'&' | b'"' | b'\'') && n > 2
+            })
     }
 
     fn is_template(&self, at: usize) -> bool {
@@ -169,6 +226,9 @@ impl Reader<'_> {
         loop {
             let open = literal_start(text, at);
             let Some(quote) = quote_at(text, open) else { break };
+            if first && quote.slashes == 0 && self.closes_here(open, quote.mark) {
+                return false;
+            }
             let (end, next) = match close(text, quote, LONG) {
                 Some(ends) => ends,
                 None => {
@@ -200,6 +260,19 @@ impl Reader<'_> {
         found.len() > before
     }
 
+    /// Whether the quote at `at` closes a literal that the name stands in, as in `input('Password: ')`.
+    fn closes_here(&self, at: usize, mark: u8) -> bool {
+        let text = self.text;
+        if text.get(at + 1).is_some_and(|c| c.is_ascii_alphanumeric()) {
+            return false;
+        }
+        let start = line_start(text, at, 400);
+        let word = |i: usize| text.get(i).is_some_and(u8::is_ascii_alphanumeric);
+        let before = (start..at)
+            .filter(|&i| text[i] == mark && !(i > start && (word(i - 1) && word(i + 1) || text[i - 1] == b'\\')));
+        before.count() % 2 == 1
+    }
+
     /// A short literal that is continued by another one: judged as one.
     fn joined(&self, value: &[u8], next: usize) -> bool {
         let behind = skip_space(self.text, next);
@@ -227,7 +300,16 @@ impl Reader<'_> {
             found.push((start, end));
             return Behind::Found;
         }
-        let end = bare_end(text, start);
+        let (from, to) = self.memo.bare.get();
+        let mut end = if from < start && start < to { to } else { bare_end(text, start) };
+        self.memo.bare.set((start, end));
+        if self.class() == Class::Strong
+            && self.byte(end) == b' '
+            && self.spot.start > 0
+            && matches!(text[self.spot.start - 1], b'&' | b'?')
+        {
+            end = form_end(text, end);
+        }
         let mut value = &text[start..end];
         if let Some(scheme) = scheme(value) {
             // `token: Bearer abc`.
@@ -239,8 +321,8 @@ impl Reader<'_> {
             }
             value = &text[start..start + scheme];
         }
-        if self.class() == Class::Strong && self.in_call() && value.iter().all(|c| c.is_ascii_lowercase() || *c == b'_')
-        {
+        let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
+        if self.class() == Class::Strong && identifier && (sign == Sign::Equals { tight: false } || self.in_call()) {
             return Behind::Nothing;
         }
         if self.class() == Class::Strong && matches!(sign, Sign::Colon) && !line && self.sentence_follows(start, end) {
@@ -326,7 +408,8 @@ impl Reader<'_> {
         let before = found.len();
         let mut depth = 0usize;
         let mut at = start;
-        let limit = text.len().min(start + 4096);
+        let fuel = self.memo.fuel.get();
+        let limit = text.len().min(start + 4096.min(fuel.max(128)));
         let mut literals: Vec<(usize, usize, usize)> = Vec::new();
         while at < limit {
             match text[at] {
@@ -352,6 +435,7 @@ impl Reader<'_> {
             }
             at += 1;
         }
+        self.memo.fuel.set(fuel.saturating_sub(at - start));
         let tuple = literals.len() == 2 && matches!(self.byte(start), b'(' | b'[');
         let user_and_password = matches!(self.spot.name.rule, "authorization" | "credential");
         for (index, &(from, end, next)) in literals.iter().enumerate() {
@@ -418,9 +502,8 @@ impl Reader<'_> {
             return Behind::Nothing;
         };
         let value = &text[quote.end..end];
-        match self.class() {
-            Class::Authorization | Class::Cookie => return self.value(open, Sign::Colon, found),
-            _ => {}
+        if self.class() >= Class::Authorization {
+            return self.header(open, found);
         }
         let before = &text[..self.spot.start];
         let dashes = before.iter().rev().take(2).take_while(|c| **c == b'-').count();
@@ -434,12 +517,7 @@ impl Reader<'_> {
         } else {
             Place::Inside
         };
-        if value.starts_with(b"-")
-            || !is_secret(self.class(), value, place)
-            || place == Place::Quoted
-                && lexicon().name(&String::from_utf8_lossy(value)).is_some()
-                && !worth::looks_random(value, 8)
-        {
+        if value.starts_with(b"-") || !is_secret(self.class(), value, place) || is_name(value) {
             return Behind::Nothing;
         }
         push_value(text, quote.end, end, found);
@@ -488,9 +566,14 @@ impl Reader<'_> {
         if text[start..].starts_with(b"<![CDATA[") {
             start += 9;
         }
-        let limit = text.len().min(start + LONG);
+        let limit = text.len().min(start + 4096);
         let end = memchr::memchr2(b'<', b']', &text[start..limit]).map_or(limit, |found| start + found);
         let value = text[start..end].trim_ascii_end();
+        let closed = matches!((self.byte(end), self.byte(end + 1)), (b'<', b'/') | (b']', b']'))
+            || end == text.len() && worth::looks_random(value, 8);
+        if !closed {
+            return Behind::Nothing;
+        }
         if text[start..].starts_with(MARK) || !is_secret(self.class(), value, Place::Quoted) {
             return Behind::Nothing;
         }
@@ -505,6 +588,26 @@ impl Reader<'_> {
             return Behind::Nothing;
         }
         let Some(end) = text[at..].iter().take(60).position(|c| *c == b'>') else { return Behind::Nothing };
+        let tag = text[at + 2..at + end].to_ascii_lowercase();
+        if ![
+            &b"key"[..],
+            b"dt",
+            b"td",
+            b"th",
+            b"name",
+            b"b",
+            b"strong",
+            b"code",
+            b"string",
+            b"field",
+            b"id",
+            b"property",
+            b"n",
+        ]
+        .contains(&tag.as_slice())
+        {
+            return Behind::Nothing;
+        }
         let next = skip_space(text, at + end + 1);
         if self.byte(next) != b'<' || self.byte(next + 1) == b'/' {
             return Behind::Nothing;
@@ -564,30 +667,16 @@ impl Reader<'_> {
         let text = self.text;
         let mut at = at;
         for _ in 0..if self.class() == Class::Hint { 0 } else { 3 } {
-            let end = text[at..].iter().take(12).position(|c| !c.is_ascii_alphabetic()).map_or(at, |n| at + n);
-            let word = &text[at..end];
-            if self.byte(end) == b' '
-                && matches!(
-                    word,
-                    b"is"
-                        | b"was"
-                        | b"set"
-                        | b"to"
-                        | b"of"
-                        | b"as"
-                        | b"value"
-                        | b"for"
-                        | b"using"
-                        | b"named"
-                        | b"called"
-                        | b"header"
-                        | b"a"
-                        | b"the"
-                )
-            {
-                at = end + 1;
-            } else {
-                break;
+            match connector(text, at) {
+                0 => break,
+                length => at += length,
+            }
+        }
+        if text[at..].starts_with(b"user ") || text[at..].starts_with(b"account ") {
+            // `password for user etl: VALUE`
+            let line = &text[at..line_end(text, at).min(at + 80)];
+            if let Some(colon) = line.windows(2).position(|two| two == b": ") {
+                return self.value(at + colon + 1, Sign::Colon, found);
             }
         }
         if self.byte(at) == b'(' || self.byte(at) == b'<' || self.byte(at) == b'[' {
@@ -604,7 +693,9 @@ impl Reader<'_> {
             .iter()
             .rposition(|c| !matches!(c, b'.' | b',' | b':' | b';' | b')' | b']' | b'>'))
             .map_or(start, |n| start + n + 1);
-        if end <= start || text[start.saturating_sub(1)..].starts_with(MARK) || text[start..].starts_with(MARK) {
+        let pair = is_pair(&text[start..end]);
+        if end <= start || pair || text[start.saturating_sub(1)..].starts_with(MARK) || text[start..].starts_with(MARK)
+        {
             return Behind::Nothing;
         }
         let class = if self.class() == Class::Hint { Class::Hint } else { self.class().min(Class::Strong) };
@@ -616,6 +707,18 @@ impl Reader<'_> {
         Behind::Nothing
     }
 
+    /// A header whose value has a grammar of its own.
+    fn header(&self, start: usize, found: &mut Values) -> Behind {
+        if start < self.memo.header.get() {
+            return Behind::Nothing;
+        }
+        let behind =
+            if self.class() == Class::Cookie { self.cookie(start, found) } else { self.authorization(start, found) };
+        let seen = found.last().map_or(start, |last| last.1);
+        self.memo.header.set(seen.max(if seen > start { seen } else { self.outer_end(start) }));
+        behind
+    }
+
     /// `scheme credentials`, to the end of the literal or, for a single token, of the word.
     fn authorization(&self, start: usize, found: &mut Values) -> Behind {
         let text = self.text;
@@ -625,7 +728,7 @@ impl Reader<'_> {
             }
             None if matches!(self.byte(start), b'{' | b'[' | b'(') => {
                 let named = Spot { name: Name { class: Class::Named, ..self.spot.name }, ..self.spot };
-                return Reader { text, spot: named }.container(start, found);
+                return Reader { text, spot: named, memo: self.memo }.container(start, found);
             }
             None => (start, self.outer_end(start), false),
         };
@@ -647,7 +750,10 @@ impl Reader<'_> {
         {
             return Behind::Nothing;
         }
-        if !has_scheme && worth::is_prose(value) {
+        let word = value.rsplit(|c| *c == b' ').next().unwrap_or(value);
+        let random = worth::looks_random(word, 6) || worth::kinds(word) >= 3 || word.len() >= 24;
+        if worth::is_prose(value) || is_name(value) || !many && !random || !has_scheme && !worth::looks_random(value, 8)
+        {
             return Behind::Nothing;
         }
         self.push(credentials, credentials + value.len(), found)
@@ -661,7 +767,7 @@ impl Reader<'_> {
             Some(quote) => (quote.end, close(text, quote, LONG).map_or_else(|| line_end(text, start), |ends| ends.0)),
             None if matches!(self.byte(start), b'{' | b'[' | b'(') => {
                 let named = Spot { name: Name { class: Class::Named, ..self.spot.name }, ..self.spot };
-                return Reader { text, spot: named }.container(start, found);
+                return Reader { text, spot: named, memo: self.memo }.container(start, found);
             }
             None => (start, self.outer_end(start)),
         };
@@ -735,6 +841,48 @@ fn push_value(text: &[u8], start: usize, end: usize, found: &mut Values) {
     }
 }
 
+/// The length of a word that joins a name to its value in a sentence, and of the space behind it.
+fn connector(text: &[u8], at: usize) -> usize {
+    const WORDS: &[&[u8]] = &[
+        b"is",
+        b"was",
+        b"set",
+        b"to",
+        b"of",
+        b"as",
+        b"value",
+        b"for",
+        b"using",
+        b"named",
+        b"called",
+        b"header",
+        b"a",
+        b"the",
+        b"used",
+        b"given",
+        b"provided",
+        b"entered",
+        b"sent",
+        b"received",
+        b"supplied",
+        b"-",
+        b"=",
+        b"->",
+        b"\xe2\x86\x92",
+        b"\xe2\x80\x93",
+        b"volt",
+        b"lautet",
+        b"ist",
+        b"a",
+        b"est",
+        b"es",
+    ];
+    let length = text[at..].iter().take(12).position(|c| *c == b' ').unwrap_or(0);
+    let word = &text[at..at + length];
+    let word = word.strip_suffix(b":").unwrap_or(word);
+    if length > 0 && WORDS.contains(&word) { length + 1 } else { 0 }
+}
+
 /// Behind the letters of a literal's prefix: `b'`, `rb"`, `f'`.
 fn literal_start(text: &[u8], at: usize) -> usize {
     let letters = text[at.min(text.len())..]
@@ -761,6 +909,16 @@ fn wrapped_literal(text: &[u8], at: usize) -> Option<usize> {
         .any(|part| callee.windows(part.len()).any(|window| window == *part));
     let inner = at + open + 1;
     (wraps && !fetches && quote_at(text, literal_start(text, inner)).is_some()).then_some(inner)
+}
+
+/// Behind the type and size that PHP writes before a text: `string(20) "x"`.
+fn sized(text: &[u8], at: usize) -> usize {
+    let next = skip_space(text, at);
+    let rest = &text[next.min(text.len())..text.len().min(next + 24)];
+    match rest.strip_prefix(b"string(").and_then(|rest| rest.iter().position(|c| *c == b')')) {
+        Some(digits) if text.get(next + digits + 9) == Some(&b'"') => next + digits + 9,
+        _ => at,
+    }
 }
 
 /// Behind a type annotation: `: str = "x"`, `: SecretStr | None = "x"`.
@@ -845,6 +1003,33 @@ pub(super) fn bare_end(text: &[u8], start: usize) -> usize {
     at
 }
 
+/// The end of a form's value that holds spaces: the next pair, if one follows on the line.
+fn form_end(text: &[u8], end: usize) -> usize {
+    let line = line_end(text, end).min(end + 200);
+    let stop = text[end..line].iter().position(|c| matches!(c, b'&' | b'"' | b'\'' | b'<'));
+    match stop {
+        Some(n) if text[end + n] == b'&' && ends_pair(text, end + n) => end + n,
+        _ => end,
+    }
+}
+
+/// Whether a value is itself the name of a secret, as in a list of names.
+pub(super) fn is_name(value: &[u8]) -> bool {
+    let plain = value.len() < 48
+        && value.iter().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.'))
+        && value.split(|c| matches!(c, b'_' | b'-' | b'.')).all(|part| part.len() < 12 && worth::wordy(part));
+    plain && lexicon().name(&String::from_utf8_lossy(value)).is_some()
+}
+
+/// `name=value`.
+fn is_pair(value: &[u8]) -> bool {
+    let name = value.iter().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.')).count();
+    (1..30).contains(&name)
+        && value[0].is_ascii_alphabetic()
+        && value.get(name) == Some(&b'=')
+        && name + 2 < value.len()
+}
+
 fn ends_here(text: &[u8], at: usize, signs: &[u8]) -> bool {
     text.get(at).is_none_or(|c| signs.contains(c) || c.is_ascii_whitespace() || c.is_ascii_alphabetic())
 }
@@ -874,26 +1059,21 @@ fn ends_pair(text: &[u8], at: usize) -> bool {
     length > 0 && matches!(text.get(next + length), Some(b'=' | b':'))
 }
 
-/// The name round a part of it, looking at the words before it if it is one word: `api key`, `secret access key`.
-pub(super) fn spot(
-    text: &[u8],
-    start: usize,
-    end: usize,
-    name_of: &mut dyn FnMut(&str) -> Option<Name>,
-) -> Option<Spot> {
-    let (from, to) = whole_name(text, start, end, super::name::LONGEST)?;
+/// The name at `from..to`, looking at the words before it if it is one word: `api key`, `secret access key`.
+pub(super) fn spot(text: &[u8], from: usize, to: usize, name_of: &mut dyn FnMut(&str) -> Option<Name>) -> Option<Spot> {
     let own = std::str::from_utf8(&text[from..to]).ok()?;
     let name = name_of(own);
     let single = own.bytes().all(|c| c.is_ascii_alphabetic());
     if single
         && name.is_none_or(|name| name.class == Class::Hint)
         && from > 1
-        && matches!(text[from - 1], b' ')
-        && text[from - 2].is_ascii_alphanumeric()
+        && text[from - 1] == b' '
+        && text[from - 2].is_ascii_alphabetic()
+        && text.get(to) != Some(&b'=')
     {
         let mut begin = from - 1;
         for _ in 0..2 {
-            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphanumeric()).count();
+            let word = text[..begin].iter().rev().take(24).take_while(|c| c.is_ascii_alphabetic()).count();
             if word == 0 {
                 break;
             }

@@ -56,6 +56,19 @@ pub(super) fn is_name_key(key: &str) -> bool {
     ];
     let lower = key.to_lowercase().replace(['_', '-'], "");
     KEYS.contains(&lower.as_str())
+        || ends_with_word(
+            key,
+            &["name", "key"],
+            &["user", "file", "host", "display", "primary", "foreign", "first", "last", "class", "type"],
+        )
+}
+
+/// Whether the last word of a key is one of these, and the first is none of those.
+fn ends_with_word(key: &str, last: &[&str], first: &[&str]) -> bool {
+    let words = super::name::words(key);
+    words.len() > 1
+        && words.last().is_some_and(|word| last.contains(&word.as_str()))
+        && !first.contains(&words[0].as_str())
 }
 
 /// Whether a key says that its value is what the name beside it stands for.
@@ -101,7 +114,7 @@ pub(super) fn is_value_key(key: &str) -> bool {
         "answer",
     ];
     let lower = key.to_lowercase().replace(['_', '-'], "");
-    KEYS.contains(&lower.as_str())
+    KEYS.contains(&lower.as_str()) || ends_with_word(key, &["value", "string"], &[])
 }
 
 /// The value beside the name at `start..end`.
@@ -113,6 +126,7 @@ pub(super) fn value_beside(text: &[u8], start: usize, end: usize) -> Option<Besi
     }
     let limit = text.len().min(behind + 400);
     let stop = text[behind..limit].iter().position(|c| matches!(c, b'}' | b'>' | b'{')).map_or(limit, |n| behind + n);
+    let stop = next_item(text, behind, stop);
     if let Some(found) = value_key(text, behind, stop) {
         return Some(found);
     }
@@ -120,6 +134,19 @@ pub(super) fn value_beside(text: &[u8], start: usize, end: usize) -> Option<Besi
     let open =
         text[least..key_start].iter().rposition(|c| matches!(c, b'{' | b'<' | b'}' | b'>')).map(|n| least + n + 1)?;
     value_key(text, open, key_start)
+}
+
+/// Where the next item of a YAML list begins, before `stop`.
+fn next_item(text: &[u8], from: usize, stop: usize) -> usize {
+    let mut at = from;
+    while let Some(found) = memchr::memchr(b'\n', &text[at..stop]) {
+        let line = at + found + 1;
+        if text.get(skip_blanks(text, line)) == Some(&b'-') {
+            return line.min(stop);
+        }
+        at = line;
+    }
+    stop
 }
 
 /// Where the key begins whose value is the name at `start`, if it is a name key.

@@ -83,8 +83,16 @@ impl Body<'_> {
             let next = skip_space(text, at);
             let skipped = text[next.min(text.len())..]
                 .iter()
+                .enumerate()
                 .take(40)
-                .take_while(|c| matches!(c, b'"' | b'\'' | b',' | b'+' | b'(' | b')' | b'|' | b'>' | b'\\'))
+                .take_while(|(i, c)| match c {
+                    b'"' | b'\'' | b',' | b'(' | b')' | b'|' | b'>' | b'\\' => true,
+                    // A line of base64 may begin with it.
+                    b'+' => {
+                        text.get(next + i + 1).is_some_and(|c| c.is_ascii_whitespace() || matches!(c, b'"' | b'\''))
+                    }
+                    _ => false,
+                })
                 .count();
             // `\n` was skipped as space; another backslash belongs to a quote or ends a line of source.
             if skipped == 0 {

@@ -42,24 +42,144 @@ pub(super) fn email(text: &[u8], at: usize) -> Option<(usize, usize)> {
     let address = text[..start].ends_with(b"://")
         || start > 0
             && matches!(text[start - 1], b':' | b'/')
-            && text[start.saturating_sub(60)..start].windows(3).any(|three| three == b"://");
+            && text[start.saturating_sub(60)..start].windows(2).any(|two| two == b"//" || two == b"\\/");
     (good && !service && !address && host[0] != b'.').then_some((start, end))
 }
 
-/// Everything personal in a text but e-mail addresses.
-pub(super) fn find(text: &[u8]) -> Vec<Hit> {
+/// Words that say what a number is. Only behind one of them a number is read as its kind.
+pub(super) const LABELS: &[&str] = &[
+    "taj",
+    "adó",
+    "ado",
+    "tax",
+    "steuer",
+    "idnr",
+    "tin",
+    "pesel",
+    "szem",
+    "codice",
+    "bsn",
+    "personnummer",
+    "cpr",
+    "nhs",
+    "insee",
+    "nir",
+    "rodné",
+    "passport",
+    "útlev",
+    "reisepass",
+    "national",
+    "ssn",
+    "social",
+    "aadhaar",
+    "sin",
+    "driv",
+    "phone",
+    "telefon",
+    "tel",
+    "mobil",
+    "fax",
+    "msisdn",
+    "handy",
+    "hívó",
+    "whatsapp",
+    "sms",
+    "cvv",
+    "cvc",
+    "csc",
+    "birth",
+    "dob",
+    "szül",
+    "szul",
+    "geb",
+    "born",
+    "narozen",
+    "urodzenia",
+    "naissance",
+    "nacimiento",
+    "nascita",
+];
+
+/// Whether a key may say what number its value is.
+pub(super) fn may_label(key: &str) -> bool {
+    let key = key.to_lowercase();
+    LABELS.iter().any(|word| key.contains(word))
+}
+
+/// Everything personal in a text but e-mail addresses. `labels` are the places where words of [`LABELS`] end.
+pub(super) fn find(text: &[u8], labels: &[usize]) -> Vec<Hit> {
     let mut hits = Vec::new();
     let mut at = 0;
-    while let Some(start) = next_digit(text, at) {
+    let mut label = 0;
+    while let Some(digit) = next_digit(text, at) {
+        let (start, end, mixed) = word(text, digit, at);
+        if mixed || text.get(end) == Some(&b':') {
+            // A word of letters and digits: an account number, or an address of hexadecimal groups.
+            let hit = iban(text, start).or_else(|| ipv6(text, start, end));
+            at = hit.map_or(end, |hit| hit.1.max(end));
+            hits.extend(hit);
+            if mixed || hit.is_some() {
+                continue;
+            }
+        }
+        while labels.get(label).is_some_and(|end| *end + 60 < start) {
+            label += 1;
+        }
+        let labelled = labels.get(label).is_some_and(|end| *end <= start);
+        if !labelled && ordinary(text, start, end) {
+            at = end;
+            continue;
+        }
         let run = run(text, start);
-        at = run.max(start + 1);
-        number(text, start, run, &mut hits);
+        at = run.max(end);
+        number(text, start, run, labelled, &mut hits);
     }
     hits
 }
 
-fn next_digit(text: &[u8], at: usize) -> Option<usize> {
-    text[at.min(text.len())..].iter().position(u8::is_ascii_digit).map(|n| at + n)
+/// A count or a date: most numbers are.
+fn ordinary(text: &[u8], start: usize, end: usize) -> bool {
+    let next = text.get(end).copied().unwrap_or(b' ');
+    let digit = |at: usize| text.get(at).is_some_and(u8::is_ascii_digit);
+    match next {
+        b'.' | b'/' | b'(' | b')' => false,
+        b' ' => end - start < 9 && !digit(end + 1) && text.get(end + 1) != Some(&b'('),
+        b'-' => {
+            end - start == 4 && digit(end + 1) && digit(end + 2) && text.get(end + 3) == Some(&b'-') && !digit(end + 6)
+        }
+        _ => end - start < 9,
+    }
+}
+
+/// The word round a digit, not looking back beyond `floor`, and whether it has letters.
+fn word(text: &[u8], digit: usize, floor: usize) -> (usize, usize, bool) {
+    let mut start = digit;
+    while start > floor && text[start - 1].is_ascii_alphanumeric() {
+        start -= 1;
+    }
+    let mut end = digit;
+    let mut mixed = start < digit || start == floor && floor > 0 && text[floor - 1].is_ascii_alphanumeric();
+    while end < text.len() && text[end].is_ascii_alphanumeric() {
+        mixed |= text[end].is_ascii_alphabetic();
+        end += 1;
+    }
+    (start, end, mixed)
+}
+
+fn next_digit(text: &[u8], mut at: usize) -> Option<usize> {
+    // Eight bytes at a time: a byte is a digit if its high half is 3 and its low half is below 10.
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    while let Some(eight) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(eight.try_into().ok()?);
+        let turned = word ^ 0x3030_3030_3030_3030;
+        // Bytes above 9 carry into their high bit, and bytes that have it already are none either.
+        let others = ((turned & !HIGH) + 0x7676_7676_7676_7676 | turned) & HIGH;
+        if others != HIGH {
+            return Some(at + ((!others & HIGH).trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    text.get(at..)?.iter().position(u8::is_ascii_digit).map(|n| at + n)
 }
 
 /// The end of digits and the signs that people group them with.
@@ -88,47 +208,53 @@ fn run(text: &[u8], start: usize) -> usize {
     last
 }
 
-fn number(text: &[u8], start: usize, end: usize, hits: &mut Vec<Hit>) {
+fn number(text: &[u8], start: usize, end: usize, labelled: bool, hits: &mut Vec<Hit>) {
     if end - start > 64 {
-        return;
-    }
-    if let Some(hit) = iban(text, start) {
-        hits.push(hit);
-        return;
-    }
-    if let Some(hit) = ipv6(text, start) {
-        hits.push(hit);
         return;
     }
     if !border(text, start) || start > 0 && matches!(text[start - 1], b'_' | b'$') {
         // `a1`, `x_12`: part of a name.
         return;
     }
-    let span = &text[start..end];
-    let digits: Vec<u8> = span.iter().copied().filter(u8::is_ascii_digit).collect();
-    if let Some(hit) = ipv4(text, start) {
+    let mut room = [0u8; 64];
+    let mut count = 0;
+    for digit in text[start..end].iter().filter(|c| c.is_ascii_digit()) {
+        room[count] = *digit;
+        count += 1;
+    }
+    let digits = &room[..count];
+    if text[start..text.len().min(start + 4)].contains(&b'.')
+        && let Some(hit) = ipv4(text, start)
+    {
         hits.push(hit);
         return;
     }
-    if digits.len() < 4 {
+    if digits.len() < 3 {
         return;
     }
-    let label = label(text, start);
-    if let Some(hit) = labelled(text, start, end, &digits, &label) {
+    if labelled
+        && digits.len() >= 3
+        && let Some(hit) = by_label(text, start, end, digits, &label(text, start))
+    {
         hits.push(hit);
         return;
     }
-    if let Some(hit) = card(text, start, end) {
+    if digits.len() < 9 {
+        return;
+    }
+    if digits.len() >= 14
+        && let Some(hit) = card(text, start, end)
+    {
         hits.push(hit);
         return;
     }
-    if let Some(hit) = phone(text, start, end, &digits) {
+    if let Some(hit) = phone(text, start, end, digits) {
         hits.push(hit);
         return;
     }
     if let Some(hit) = ssn(text, start, end) {
         hits.push(hit);
-    } else if let Some(hit) = giro(text, start, end, &digits) {
+    } else if let Some(hit) = giro(text, start, end, digits) {
         hits.push(hit);
     }
 }
@@ -153,7 +279,7 @@ fn has(label: &str, words: &[&str]) -> bool {
 }
 
 /// Numbers that a word before them tells.
-fn labelled(text: &[u8], start: usize, end: usize, digits: &[u8], label: &str) -> Option<Hit> {
+fn by_label(text: &[u8], start: usize, end: usize, digits: &[u8], label: &str) -> Option<Hit> {
     let n = digits.len();
     let hit = |rule| Some((start, end, rule));
     if n == 9 && has(label, &["taj"]) {
@@ -331,38 +457,36 @@ fn phone(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
             || span.contains(&b'('))
         .then_some((start - 1, end, "phone"));
     }
-    let groups: Vec<&[u8]> = span.split(|c| !c.is_ascii_digit()).filter(|group| !group.is_empty()).collect();
-    let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
+    if !(n == 10 || span.starts_with(b"0")) {
+        return None;
+    }
+    let (lengths, count) = group_lengths(span)?;
     // `(415) 555-0123`, `415-555-0123`
-    if lengths == [3, 3, 4]
-        && (before == Some(b'(') || span.contains(&b'-'))
-        && !span.contains(&b'/')
-        && digits[0] >= b'2'
-        && groups[1][0] >= b'2'
-    {
+    let american = lengths[..count] == [3, 3, 4] && digits[0] >= b'2' && digits[3] >= b'2';
+    if american && (before == Some(b'(') || span.contains(&b'-')) && !span.contains(&b'/') {
         let from = if before == Some(b'(') { start - 1 } else { start };
         return Some((from, end, "phone"));
     }
-    // `06-20/123-4567`, `06 30 123 4567`, `0151 23456789`, `0036…`
-    if span.starts_with(b"06")
-        && (groups[0] == b"06" && groups.len() >= 3 || groups.len() == 1)
-        && (10..=11).contains(&n)
-        && before != Some(b'.')
-        && groups[0] != b"06."
-        && !span.starts_with(b"06.")
-    {
-        return (groups.len() > 1 || matches!(&span[2..4], b"20" | b"30" | b"31" | b"50" | b"70"))
-            .then_some((start, end, "phone"));
+    // `06-20/123-4567`, `06 30 123 4567`
+    if span.starts_with(b"06") && (10..=11).contains(&n) && before != Some(b'.') && !span.starts_with(b"06.") {
+        let grouped = lengths[0] == 2 && count >= 3;
+        let whole = count == 1 && matches!(&span[2..4], b"20" | b"30" | b"31" | b"50" | b"70");
+        return (grouped || whole).then_some((start, end, "phone"));
     }
-    if span.starts_with(b"00")
-        && (11..=15).contains(&n)
-        && digits[2] != b'0'
-        && groups.len() > 1
-        && groups[0].len() >= 4
-    {
-        return Some((start, end, "phone"));
+    // `0036 30 …`
+    let abroad = span.starts_with(b"00") && (11..=15).contains(&n) && digits[2] != b'0';
+    (abroad && count > 1 && lengths[0] >= 4).then_some((start, end, "phone"))
+}
+
+/// The lengths of groups of digits, if they are few.
+fn group_lengths(span: &[u8]) -> Option<([usize; 8], usize)> {
+    let mut lengths = [0; 8];
+    let mut count = 0;
+    for group in span.split(|c| !c.is_ascii_digit()).filter(|group| !group.is_empty()) {
+        *lengths.get_mut(count)? = group.len();
+        count += 1;
     }
-    None
+    Some((lengths, count))
 }
 
 fn ssn(text: &[u8], start: usize, end: usize) -> Option<Hit> {
@@ -387,6 +511,9 @@ fn ssn(text: &[u8], start: usize, end: usize) -> Option<Hit> {
 
 /// Hungarian account numbers: two or three groups of eight digits with their checks.
 fn giro(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
+    if !matches!(digits.len(), 16 | 24) {
+        return None;
+    }
     let groups: Vec<&[u8]> = text[start..end].split(|c| matches!(c, b'-' | b' ')).collect();
     let shape = groups.len() >= 2 && groups.iter().all(|group| group.len() == 8);
     let check = |digits: &[u8]| {
@@ -398,20 +525,84 @@ fn giro(text: &[u8], start: usize, end: usize, digits: &[u8]) -> Option<Hit> {
 
 /// The lengths of account numbers by country.
 const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24), ("AE", 23), ("AL", 28), ("AT", 20), ("AZ", 28), ("BA", 20), ("BE", 16), ("BG", 22), ("BH", 22), ("BR", 29), ("BY", 28), ("CH", 21), ("CR", 22), ("CY", 28), ("CZ", 24), ("DE", 22), ("DK", 18),
-    ("DO", 28), ("EE", 20), ("EG", 29), ("ES", 24), ("FI", 18), ("FO", 18), ("FR", 27), ("GB", 22), ("GE", 22), ("GI", 23), ("GL", 18), ("GR", 27), ("GT", 28), ("HR", 21), ("HU", 28), ("IE", 22), ("IL", 23),
-    ("IQ", 23), ("IS", 26), ("IT", 27), ("JO", 30), ("KW", 30), ("KZ", 20), ("LB", 28), ("LI", 21), ("LT", 20), ("LU", 20), ("LV", 21), ("LY", 25), ("MC", 27), ("MD", 24), ("ME", 22), ("MK", 19), ("MR", 27),
-    ("MT", 31), ("MU", 30), ("NL", 18), ("NO", 15), ("PK", 24), ("PL", 28), ("PS", 29), ("PT", 25), ("QA", 29), ("RO", 24), ("RS", 22), ("SA", 24), ("SE", 24), ("SI", 19), ("SK", 24), ("SM", 27), ("TN", 24),
-    ("TR", 26), ("UA", 29), ("VG", 24), ("XK", 20),
+    ("AD", 24),
+    ("AE", 23),
+    ("AL", 28),
+    ("AT", 20),
+    ("AZ", 28),
+    ("BA", 20),
+    ("BE", 16),
+    ("BG", 22),
+    ("BH", 22),
+    ("BR", 29),
+    ("BY", 28),
+    ("CH", 21),
+    ("CR", 22),
+    ("CY", 28),
+    ("CZ", 24),
+    ("DE", 22),
+    ("DK", 18),
+    ("DO", 28),
+    ("EE", 20),
+    ("EG", 29),
+    ("ES", 24),
+    ("FI", 18),
+    ("FO", 18),
+    ("FR", 27),
+    ("GB", 22),
+    ("GE", 22),
+    ("GI", 23),
+    ("GL", 18),
+    ("GR", 27),
+    ("GT", 28),
+    ("HR", 21),
+    ("HU", 28),
+    ("IE", 22),
+    ("IL", 23),
+    ("IQ", 23),
+    ("IS", 26),
+    ("IT", 27),
+    ("JO", 30),
+    ("KW", 30),
+    ("KZ", 20),
+    ("LB", 28),
+    ("LI", 21),
+    ("LT", 20),
+    ("LU", 20),
+    ("LV", 21),
+    ("LY", 25),
+    ("MC", 27),
+    ("MD", 24),
+    ("ME", 22),
+    ("MK", 19),
+    ("MR", 27),
+    ("MT", 31),
+    ("MU", 30),
+    ("NL", 18),
+    ("NO", 15),
+    ("PK", 24),
+    ("PL", 28),
+    ("PS", 29),
+    ("PT", 25),
+    ("QA", 29),
+    ("RO", 24),
+    ("RS", 22),
+    ("SA", 24),
+    ("SE", 24),
+    ("SI", 19),
+    ("SK", 24),
+    ("SM", 27),
+    ("TN", 24),
+    ("TR", 26),
+    ("UA", 29),
+    ("VG", 24),
+    ("XK", 20),
 ];
 
-fn iban(text: &[u8], digit: usize) -> Option<Hit> {
-    let start = digit.checked_sub(2)?;
-    if !text[start].is_ascii_alphabetic()
-        || !text[start + 1].is_ascii_alphabetic()
-        || !border(text, start)
-        || !text.get(digit + 1)?.is_ascii_digit()
-    {
+fn iban(text: &[u8], start: usize) -> Option<Hit> {
+    let head = text.get(start..start + 4)?;
+    let shape = head[0].is_ascii_alphabetic() && head[1].is_ascii_alphabetic() && head[2].is_ascii_digit();
+    if !shape || !head[3].is_ascii_digit() {
         return None;
     }
     let country = [text[start].to_ascii_uppercase(), text[start + 1].to_ascii_uppercase()];
@@ -515,13 +706,16 @@ fn ipv4(text: &[u8], start: usize) -> Option<Hit> {
         .then_some((start, at, "ip-address"))
 }
 
-fn ipv6(text: &[u8], digit: usize) -> Option<Hit> {
+/// The address whose first group is the word at `start..end`.
+fn ipv6(text: &[u8], start: usize, end: usize) -> Option<Hit> {
+    if end - start > 4 || text.get(end) != Some(&b':') || start > 0 && matches!(text[start - 1], b':' | b'.') {
+        return None;
+    }
     let hex = |c: &u8| c.is_ascii_hexdigit() || *c == b':';
-    let start = digit - text[..digit].iter().rev().take(40).take_while(|c| hex(c)).count();
-    let end = digit + text[digit..].iter().take(45).take_while(|c| hex(c)).count();
+    let end = start + text[start..].iter().take(45).take_while(|c| hex(c)).count();
     let span = &text[start..end];
     let colons = span.iter().filter(|c| **c == b':').count();
-    if colons < 3 || !border(text, start) || text.get(end).is_some_and(|c| c.is_ascii_alphanumeric()) {
+    if colons < 3 || text.get(end).is_some_and(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
     let text = std::str::from_utf8(span).ok()?.trim_end_matches(|c| c == ':' && !span.ends_with(b"::"));
@@ -540,6 +734,6 @@ mod tests {
         assert!(luhn(b"4539578763621486"));
         assert!(!luhn(b"4539578763621487"));
         assert_eq!(mod97(b"GB82WEST12345698765432"), 1);
-        assert_eq!(iban(b"to GB82 WEST 1234 5698 7654 32 now", 5), Some((3, 30, "iban")));
+        assert_eq!(iban(b"to GB82 WEST 1234 5698 7654 32 now", 3), Some((3, 30, "iban")));
     }
 }

@@ -39,7 +39,11 @@ pub(super) fn close(text: &[u8], quote: Quote, limit: usize) -> Option<(usize, u
     while let Some(found) = memchr::memchr(quote.mark, text.get(at..end)?) {
         let mark = at + found;
         let slashes = text[quote.end..mark].iter().rev().take_while(|c| **c == b'\\').count();
-        let fits = if quote.slashes == 0 { slashes % 2 == 0 } else { slashes <= quote.slashes && slashes % 2 == quote.slashes % 2 };
+        let fits = if quote.slashes == 0 {
+            slashes % 2 == 0
+        } else {
+            slashes <= quote.slashes && slashes % 2 == quote.slashes % 2
+        };
         if fits && quote.triple {
             if text.get(mark + 1) == Some(&quote.mark) && text.get(mark + 2) == Some(&quote.mark) {
                 return Some((mark, mark + 3));
@@ -134,9 +138,11 @@ pub(super) fn whole_name(text: &[u8], start: usize, end: usize, longest: usize) 
     Some((from, to))
 }
 
-/// The end of the line that `at` is on.
+/// The end of the line that `at` is on, or a place far enough on a line that is longer than lines are.
 pub(super) fn line_end(text: &[u8], at: usize) -> usize {
-    memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |found| {
+    const LONG_LINE: usize = 8 * 1024;
+    let limit = text.len().min(at + LONG_LINE);
+    memchr::memchr(b'\n', &text[at..limit]).map_or(limit, |found| {
         let end = at + found;
         if end > at && text[end - 1] == b'\r' { end - 1 } else { end }
     })

@@ -1,10 +1,9 @@
 //! Rules as data: keywords that call a rule, and a pattern that runs on a window round the keyword.
 
 use super::name;
+use super::search::{Keyword, Search, stands_together};
 use super::worth;
 use super::{ExtraRule, Policy, RuleTrouble};
-use aho_corasick::dfa::DFA;
-use aho_corasick::{MatchKind, StartKind};
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -47,6 +46,9 @@ pub(super) struct RuleText {
     pub window: usize,
     #[serde(default)]
     pub check: Check,
+    /// How many letters, digits, `_`, `-` and `.` must stand together from the keyword on, at least.
+    #[serde(default)]
+    pub least: usize,
     /// The keyword counts in any case.
     #[serde(default)]
     pub any_case: bool,
@@ -128,6 +130,7 @@ impl Rule {
     pub fn called(&self, text: &[u8], start: usize, end: usize) -> bool {
         let written = &text[start..end];
         (self.text.any_case || self.text.keywords.iter().any(|keyword| keyword.as_bytes() == written))
+            && (self.text.least == 0 || stands_together(text, start, self.text.least))
             && (self.text.inside || self.text.before > 0 || border(text, start))
     }
 }
@@ -147,8 +150,8 @@ pub(super) fn border(text: &[u8], at: usize) -> bool {
 /// What a keyword calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
-    /// Part of a name.
-    Name,
+    /// Part of a name; `any` if a plain word can be its secret.
+    Name { any: bool },
     /// A rule of the list.
     Rule(usize),
     /// `://`.
@@ -159,6 +162,10 @@ pub(super) enum Trigger {
     Placeholder,
     /// A character or code that hides: colour codes, NUL, zero-width characters.
     Odd,
+    /// A statement with values or parameters.
+    Sql,
+    /// A word that says what number follows.
+    Label,
     /// `@`, for addresses.
     At,
 }
@@ -168,7 +175,7 @@ pub(super) struct Rules {
     pub list: Vec<Rule>,
     /// For each keyword what it calls.
     pub triggers: Vec<Vec<Trigger>>,
-    pub search: Option<DFA>,
+    pub search: Option<Search>,
 }
 
 impl Rules {
@@ -190,27 +197,37 @@ impl Rules {
                 call(keyword, Trigger::Rule(index));
             }
         }
-        for part in &name::lexicon().parts {
-            call(part, Trigger::Name);
+        for (part, any) in &name::lexicon().parts {
+            call(part, Trigger::Name { any: *any });
         }
         call("://", Trigger::Url);
         call(":\\/\\/", Trigger::Url);
         call("private key", Trigger::Pem);
+        for word in ["insert into", "replace into", "parameters:", "params", "update "] {
+            call(word, Trigger::Sql);
+        }
         call("<redacted:", Trigger::Placeholder);
         for odd in [
-            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}", "\u{ad}",
+            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}",
+            "\u{ad}", "\u{ff1a}", "\u{ff1d}", "\u{201c}", "\u{201d}", "\u{201e}", "\u{ab}",
         ] {
             call(odd, Trigger::Odd);
         }
         if policy.personal {
             call("@", Trigger::At);
         }
-        let search = DFA::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .start_kind(StartKind::Unanchored)
-            .build(calls.keys())
-            .ok();
+        if policy.personal {
+            for word in super::personal::LABELS {
+                call(word, Trigger::Label);
+            }
+        }
+        let least = |triggers: &[Trigger]| {
+            let one = |trigger: &Trigger| if let Trigger::Rule(index) = trigger { list[*index].text.least } else { 0 };
+            triggers.iter().map(one).min().unwrap_or(0)
+        };
+        let keyword =
+            |(word, triggers): (&Vec<u8>, &Vec<Trigger>)| Keyword { word: word.clone(), least: least(triggers) };
+        let search = Search::new(calls.iter().map(keyword).collect());
         debug_assert!(search.is_some());
         Self { list, triggers: calls.into_values().collect(), search }
     }

@@ -2,20 +2,22 @@
 
 use super::assign;
 use super::encoded;
-use super::name::{Class, Name, lexicon};
+use super::literal;
+use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
 use super::place::{Finding, placeholder_end};
-use super::quote::line_end;
+use super::quote::whole_name;
 use super::rule::{Rules, Trigger, border};
+use super::search::Hit;
+use super::sql;
 use super::table;
 use super::url;
 use super::view;
 use super::worth;
-use aho_corasick::Input;
-use aho_corasick::automaton::{Automaton, OverlappingState};
 use regex::bytes::Regex;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
 
 /// How deep escapes and encodings are followed.
 const DEEPEST: u8 = 4;
@@ -30,6 +32,11 @@ pub(super) struct Scanner<'r> {
 }
 
 impl<'r> Scanner<'r> {
+    /// Whether a text has any keyword in it.
+    pub fn stirs(self, text: &str) -> bool {
+        self.rules.search.as_ref().is_none_or(|search| !search.hits(text.as_bytes()).is_empty())
+    }
+
     /// Everything that must go from a text, in no order and with overlap.
     pub fn find(self, text: &str) -> Vec<Finding<'r>> {
         let mut found = Vec::new();
@@ -41,9 +48,17 @@ impl<'r> Scanner<'r> {
     }
 
     fn level(self, text: &[u8], depth: u8, found: &mut Vec<Finding<'r>>) {
+        let Some(search) = &self.rules.search else {
+            // Without its keywords the redactor cannot read: everything goes.
+            found.push(Finding { start: 0, end: text.len(), rule: "unreadable", shaped: true, repeats: false });
+            return;
+        };
+        let hits = search.hits(text);
         let before = found.len();
         let mut pass = Pass::new(self, text, depth, found);
-        pass.keywords();
+        for hit in &hits {
+            pass.hit(hit);
+        }
         pass.tables();
         pass.runs();
         if self.personal {
@@ -78,6 +93,32 @@ fn spare(marks: &[(usize, usize)], found: &mut Vec<Finding<'_>>, from: usize) {
     found.extend(rest.into_iter().filter(|finding| finding.start < finding.end));
 }
 
+/// A quick hash for names within one text.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Quick(u64);
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+}
+
+impl BuildHasher for Quick {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
+
 struct Pass<'r, 't, 'f> {
     scanner: Scanner<'r>,
     text: &'t [u8],
@@ -89,18 +130,24 @@ struct Pass<'r, 't, 'f> {
     marked: usize,
     marks: Vec<(usize, usize)>,
     /// For each rule the end of its last finding.
-    rules_done: HashMap<usize, usize>,
+    rules_done: Vec<(usize, usize)>,
     /// Bytes that rules may still look at; text made to be slow runs out of it.
     fuel: usize,
     pem_done: usize,
+    sql: bool,
+    labels: Vec<usize>,
+    urls_done: usize,
     values_done: usize,
     odd: Vec<usize>,
     headers: Vec<assign::Spot>,
-    names: HashMap<Box<[u8]>, Option<Name>>,
+    names: HashMap<Box<[u8]>, Option<Name>, Quick>,
+    memo: assign::Memo,
 }
 
 impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn new(scanner: Scanner<'r>, text: &'t [u8], depth: u8, found: &'f mut Vec<Finding<'r>>) -> Self {
+        let memo = assign::Memo::default();
+        memo.fuel.set(text.len() * 4 + (1 << 16));
         Self {
             scanner,
             text,
@@ -109,13 +156,17 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             names_done: 0,
             marked: 0,
             marks: Vec::new(),
-            rules_done: HashMap::new(),
+            rules_done: Vec::new(),
             fuel: text.len() * 24 + (1 << 16),
             pem_done: 0,
+            sql: false,
+            labels: Vec::new(),
+            urls_done: 0,
             values_done: 0,
             odd: Vec::new(),
             headers: Vec::new(),
-            names: HashMap::new(),
+            names: HashMap::default(),
+            memo,
         }
     }
 
@@ -123,49 +174,59 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         self.found.push(Finding { start, end, rule, shaped, repeats });
     }
 
-    fn keywords(&mut self) {
+    fn hit(&mut self, hit: &Hit) {
+        let (start, end) = (hit.start, hit.end);
         let rules = self.scanner.rules;
-        let Some(search) = &rules.search else {
-            // Without its keywords the redactor cannot read: everything goes.
-            self.add(0, self.text.len(), "unreadable", true, false);
-            return;
-        };
-        let input = Input::new(self.text);
-        let mut state = OverlappingState::start();
-        while search.try_find_overlapping(&input, &mut state).is_ok() {
-            let Some(hit) = state.get_match() else { break };
-            let (start, end) = (hit.start(), hit.end());
-            for trigger in &rules.triggers[hit.pattern().as_usize()] {
-                match trigger {
-                    Trigger::Placeholder => {
-                        if let Some(end) = placeholder_end(self.text, start) {
-                            self.marked = end;
-                            self.marks.push((start, end));
-                        }
+        for trigger in &rules.triggers[hit.keyword] {
+            match trigger {
+                Trigger::Placeholder => {
+                    if let Some(end) = placeholder_end(self.text, start) {
+                        self.marked = end;
+                        self.marks.push((start, end));
                     }
-                    _ if start < self.marked => {}
-                    Trigger::Name => self.name(start, end),
-                    Trigger::Rule(index) => self.rule(*index, start, end),
-                    Trigger::Url => {
-                        if let Some((start, end, rule)) = url::find(self.text, end) {
-                            self.add(start, end, rule, false, true);
-                        }
+                }
+                _ if start < self.marked => {}
+                Trigger::Name { any } => {
+                    if *any || !self.plain_word(end) {
+                        self.name(start, end);
                     }
-                    Trigger::Pem => self.pem(start),
-                    Trigger::Odd => self.odd.push(start),
-                    Trigger::At => {
-                        if let Some((start, end)) = personal::email(self.text, start) {
-                            self.add(start, end, "email", false, false);
-                        }
+                }
+                Trigger::Rule(index) => self.rule(*index, start, end),
+                Trigger::Url => {
+                    if end < self.urls_done {
+                        return;
+                    }
+                    let (seen, secret) = url::find(self.text, end);
+                    self.urls_done = seen;
+                    if let Some((start, end, rule)) = secret {
+                        self.add(start, end, rule, false, true);
+                    }
+                }
+                Trigger::Pem => self.pem(start),
+                Trigger::Sql => self.sql = true,
+                Trigger::Label => self.labels.push(end),
+                Trigger::Odd => self.odd.push(start),
+                Trigger::At => {
+                    if let Some((start, end)) = personal::email(self.text, start) {
+                        self.add(start, end, "email", false, false);
                     }
                 }
             }
         }
     }
 
+    fn rule_done(&mut self, index: usize, end: usize) {
+        match self.rules_done.iter_mut().find(|(rule, _)| *rule == index) {
+            Some(done) => done.1 = end,
+            None => self.rules_done.push((index, end)),
+        }
+    }
+
     fn rule(&mut self, index: usize, start: usize, end: usize) {
         let rule = &self.scanner.rules.list[index];
-        if self.rules_done.get(&index).is_some_and(|done| start < *done) || !rule.called(self.text, start, end) {
+        if self.rules_done.iter().any(|(rule, done)| *rule == index && start < *done)
+            || !rule.called(self.text, start, end)
+        {
             return;
         }
         let cost = 16 + rule.text.window.min(self.text.len() - start);
@@ -173,12 +234,12 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             // Made to be slow: the word goes unread.
             let stop = start + self.text[start..].iter().take(4096).take_while(|c| !c.is_ascii_whitespace()).count();
             self.add(start, stop, "unreadable", false, false);
-            self.rules_done.insert(index, stop);
+            self.rule_done(index, stop);
             return;
         }
         match rule.find(self.text, start, end) {
             Some((from, to)) => {
-                self.rules_done.insert(index, to.max(end));
+                self.rule_done(index, to.max(end));
                 self.add(from, to, &rule.text.id, true, true);
                 self.fuel -= (to - from.min(start)).min(self.fuel);
             }
@@ -238,7 +299,23 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
     }
 
+    /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
+    fn plain_word(&self, end: usize) -> bool {
+        let mut rest = self.text[end..].iter().copied();
+        if !rest.next().is_some_and(|c| c == b'=') {
+            return false;
+        }
+        let mut letters = 0;
+        let next = rest.find(|c| {
+            letters += 1;
+            !c.is_ascii_lowercase() || letters > 15
+        });
+        letters > 1 && matches!(next, Some(b' ' | b'\n'))
+    }
+
     fn name(&mut self, start: usize, end: usize) {
+        let start = start + usize::from(self.text[start] == b' ');
+        let end = end - usize::from(self.text[end - 1] == b' ');
         if start < self.names_done {
             return;
         }
@@ -253,15 +330,22 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
             class
         };
-        let spot = assign::spot(self.text, start, end, &mut name_of);
-        let Some(spot) = spot else { return };
-        self.names_done = spot.end;
+        let Some((from, to)) = whole_name(self.text, start, end, LONGEST) else { return };
+        self.names_done = to;
+        let Some(spot) = assign::spot(self.text, from, to, &mut name_of) else { return };
         if spot.start < self.values_done && spot.end <= self.values_done {
             return;
         }
-        let values = assign::values(self.text, spot);
+        let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
-            if self.headers.len() < 256 && spot.name.class <= Class::Strong {
+            let next = self.text.get(spot.end).copied().unwrap_or(b'\n');
+            let alone = matches!(
+                next,
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b'\'' | b'\\' | b')' | b'<' | 0xe2
+            );
+            let parameter =
+                next == b'=' && matches!(self.text.get(spot.end + 1), Some(b'?' | b'%' | b':' | b'$' | b'@'));
+            if spot.name.class <= Class::Strong && (alone || parameter) {
                 self.headers.push(spot);
             }
             return;
@@ -277,15 +361,25 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
 
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
+        let quoted = |spot: &assign::Spot| self.text.get(spot.end).is_some_and(|c| matches!(c, b'"' | b'\'' | b'\\'));
+        if headers.iter().any(quoted) {
+            literal::find(self.scanner, self.text, self.found);
+        }
         let mut done = 0;
-        for spot in &headers {
+        for (index, spot) in headers.iter().enumerate() {
+            if self.sql {
+                for (start, end) in sql::values(self.text, spot) {
+                    self.add(start, end, spot.name.rule, false, true);
+                }
+            }
             if spot.start < done {
                 continue;
             }
-            for (start, end, rule) in table::cells(self.text, spot, &headers) {
+            let (cells, end) = table::cells(self.text, spot, &headers[index..]);
+            for (start, end, rule) in cells {
                 self.add(start, end, rule, false, true);
             }
-            done = line_end(self.text, spot.end);
+            done = end;
         }
     }
 
@@ -319,7 +413,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     }
 
     fn personal(&mut self) {
-        for (start, end, rule) in personal::find(self.text) {
+        for (start, end, rule) in personal::find(self.text, &self.labels) {
             self.add(start, end, rule, false, false);
         }
     }
@@ -411,6 +505,19 @@ fn gap(text: &[u8], at: usize) -> usize {
     }
 }
 
+/// A value as it stands in an address.
+fn percent(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len() * 2);
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte);
+        } else {
+            out.extend(format!("%{byte:02X}").bytes());
+        }
+    }
+    out
+}
+
 /// Values that were found by a name or shape, wherever else they stand.
 fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     let mut values: Vec<(&[u8], &'r str)> = Vec::new();
@@ -427,6 +534,12 @@ fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     if values.is_empty() {
         return;
     }
+    let encoded: Vec<(Vec<u8>, &'r str)> = values
+        .iter()
+        .filter(|(value, _)| value.iter().any(|c| !c.is_ascii_alphanumeric()))
+        .map(|(value, rule)| (percent(value), *rule))
+        .collect();
+    values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
     let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
     let more: Vec<Finding<'r>> = search
         .find_iter(text)

@@ -12,25 +12,30 @@ const ROWS: usize = 100_000;
 /// A cell that must go, with the id of the rule.
 type Cell = (usize, usize, &'static str);
 
-/// The cells below a header that is the name of a secret. All names that stand in the same line are read together.
-pub(super) fn cells(text: &[u8], first: &Spot, spots: &[Spot]) -> Vec<Cell> {
+/// The cells below a header that is the name of a secret, and the end of what was read. All names that stand in the
+/// same line are read together.
+pub(super) fn cells(text: &[u8], first: &Spot, spots: &[Spot]) -> (Vec<Cell>, usize) {
+    if text[first.end..].starts_with(b"</t") {
+        return (html(text, first), first.end);
+    }
     let start = line_start(text, first.start, 2000);
     let end = line_end(text, first.end);
     if end - start > 4000 {
-        return Vec::new();
+        return (Vec::new(), end);
     }
-    let named: Vec<Spot> = spots.iter().copied().filter(|spot| spot.start >= first.start && spot.end <= end).collect();
+    let named: Vec<Spot> = spots.iter().copied().take_while(|spot| spot.end <= end).collect();
     let header = &text[start..end];
     if let Some(found) = series(text, start, end, first) {
-        return found;
+        return (found, end);
     }
-    if end >= text.len() {
-        return Vec::new();
+    let sentence = |c: &u8| matches!(c, b'=' | b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'!' | b'\'' | b'\\' | b':');
+    if end >= text.len() || header.iter().any(sentence) {
+        return (Vec::new(), end);
     }
     for mark in [b'\t', b'|', b';', b','] {
         if header.contains(&mark) {
             let found = separated(text, start, end, mark, &named);
-            if !found.is_empty() {
+            if !found.0.is_empty() || found.1 > end {
                 return found;
             }
         }
@@ -41,7 +46,7 @@ pub(super) fn cells(text: &[u8], first: &Spot, spots: &[Spot]) -> Vec<Cell> {
     if header.windows(2).any(|two| two == b"  ") || header.starts_with(b" ") {
         return aligned(text, start, end, &named);
     }
-    Vec::new()
+    (Vec::new(), end)
 }
 
 fn next_line(text: &[u8], end: usize) -> Option<(usize, usize)> {
@@ -77,6 +82,7 @@ fn trimmed(text: &[u8], (start, end): (usize, usize)) -> (usize, usize) {
 
 fn is_header_field(field: &[u8]) -> bool {
     field.len() <= 48
+        && field.iter().filter(|c| **c == b' ').count() <= 2
         && !field.is_empty()
         && field
             .iter()
@@ -94,7 +100,7 @@ fn holds(spot: &Spot, value: &[u8]) -> bool {
         && (spot.name.class == Class::Strong || looks_random(value, 8))
 }
 
-fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) -> Vec<Cell> {
+fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) -> (Vec<Cell>, usize) {
     let header = fields(text, start, end, mark);
     let names: Vec<(usize, usize)> = header.iter().map(|field| trimmed(text, *field)).collect();
     let filled = names.iter().filter(|(from, to)| from < to).count();
@@ -102,7 +108,7 @@ fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) ->
         || filled < 2
         || !names.iter().all(|(from, to)| from == to || is_header_field(&text[*from..*to]))
     {
-        return Vec::new();
+        return (Vec::new(), end);
     }
     let columns: Vec<(usize, Spot)> = spots
         .iter()
@@ -114,14 +120,15 @@ fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) ->
     let mut at = end;
     for _ in 0..ROWS {
         let Some((from, to)) = next_line(text, at) else { break };
-        at = to;
         if is_rule(text, from, to) {
+            at = to;
             continue;
         }
         let row = fields(text, from, to, mark);
-        if row.len() != header.len() && (row.len() < header.len() || mark != b',') {
+        if row.len() != header.len() {
             break;
         }
+        at = to;
         for (column, spot) in &columns {
             let (from, to) = trimmed(text, row[*column]);
             if from < to && holds(spot, &text[from..to]) {
@@ -129,17 +136,18 @@ fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) ->
             }
         }
     }
-    found
+    (found, at)
 }
 
 /// Tables in frames of box lines: the fields between them.
-fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
+fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>, usize) {
     let cut = |start: usize, end: usize| -> Vec<(usize, usize)> {
         let mut fields = Vec::new();
         let mut from = start;
         let mut at = start;
         while at + 3 <= end {
             if text[at..].starts_with("│".as_bytes())
+                || text[at..].starts_with("┆".as_bytes())
                 || text[at..].starts_with("┃".as_bytes())
                 || text[at..].starts_with("║".as_bytes())
             {
@@ -164,14 +172,15 @@ fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
     let mut at = end;
     for _ in 0..ROWS {
         let Some((from, to)) = next_line(text, at) else { break };
-        at = to;
         let row = cut(from, to);
         if row.len() != header.len() {
             if row.len() == 1 && !text[from..to].starts_with("└".as_bytes()) && to > from && text[from] == 0xe2 {
+                at = to;
                 continue;
             }
             break;
         }
+        at = to;
         for (column, spot) in &columns {
             let (from, to) = trimmed(text, row[*column]);
             if from < to && holds(spot, &text[from..to]) {
@@ -179,7 +188,7 @@ fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
             }
         }
     }
-    found
+    (found, at)
 }
 
 /// The words of a line, with their columns counted in characters: `(start, end, first column, behind the last)`.
@@ -201,7 +210,7 @@ fn words(text: &[u8], start: usize, end: usize, gap: usize) -> Vec<(usize, usize
 }
 
 /// Columns that are set with spaces: a cell belongs to a header that it touches or is flush with.
-fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
+fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>, usize) {
     let header = words(text, start, end, 2);
     let single = words(text, start, end, 1);
     let header = if header.len() < 2
@@ -212,7 +221,7 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
         header
     };
     if header.len() < 2 && !text[start..end].starts_with(b" ") {
-        return Vec::new();
+        return (Vec::new(), end);
     }
     let heads: Vec<(usize, Spot)> = spots
         .iter()
@@ -224,14 +233,21 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
         .iter()
         .all(|word| is_header_field(&text[word.0..word.1]) || text[word.0..word.1].iter().all(u8::is_ascii_digit))
     {
-        return Vec::new();
+        return (Vec::new(), end);
+    }
+    // A line that is set like the one before it is a row, not a header.
+    if start > 0 {
+        let above = words(text, line_start(text, start - 1, 2000), start - 1, 2);
+        if above.len() > 1 && above.iter().skip(1).any(|word| header.iter().skip(1).any(|head| word.2 == head.2)) {
+            return (Vec::new(), end);
+        }
     }
     let mut found = Vec::new();
     let mut at = end;
     for row in 0..ROWS {
         let Some((from, to)) = next_line(text, at) else { break };
-        at = to;
         if is_rule(text, from, to) {
+            at = to;
             continue;
         }
         let line = &text[from..to];
@@ -239,6 +255,7 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
             break;
         }
         if line.windows(MARK.len()).any(|window| window == MARK) {
+            at = to;
             continue;
         }
         let wide = words(text, from, to, 2);
@@ -249,10 +266,11 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
         }
         if fits == 0 || fits * 2 < header.len() && narrow.len() != header.len() && narrow.len() != header.len() + 1 {
             if row == 0 {
-                return Vec::new();
+                return (Vec::new(), end);
             }
             break;
         }
+        at = to;
         for (index, spot) in &heads {
             let head = header[*index];
             let left = index.checked_sub(1).map_or(0, |i| header[i].3);
@@ -275,7 +293,7 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> Vec<Cell> {
             }
         }
     }
-    found
+    (found, at)
 }
 
 /// A printed series: its values stand above its name.
@@ -300,4 +318,45 @@ fn series(text: &[u8], start: usize, end: usize, spot: &Spot) -> Option<Vec<Cell
         at = from;
     }
     Some(found)
+}
+
+/// The cells below a header cell of an HTML table.
+fn html(text: &[u8], spot: &Spot) -> Vec<Cell> {
+    const FAR: usize = 16 * 1024;
+    let least = spot.start.saturating_sub(2000);
+    let Some(row) = memchr::memmem::rfind(&text[least..spot.start], b"<tr").map(|n| least + n) else {
+        return Vec::new();
+    };
+    let index = html_cells(text, row, spot.start).len();
+    let table = &text[..text.len().min(spot.end + FAR)];
+    let limit = memchr::memmem::find(&table[spot.end..], b"</table").map_or(table.len(), |n| spot.end + n);
+    let mut found = Vec::new();
+    let mut at = spot.end;
+    while let Some(row) = memchr::memmem::find(&text[at..limit], b"<tr").map(|n| at + n) {
+        let end = memchr::memmem::find(&text[row + 3..limit], b"<tr").map_or(limit, |n| row + 3 + n);
+        if let Some(&cell) = html_cells(text, row, end).get(index.saturating_sub(1)) {
+            let (from, to) = trimmed(text, cell);
+            if from < to && holds(spot, &text[from..to]) {
+                found.push((from, to, spot.name.rule));
+            }
+        }
+        at = end;
+    }
+    found
+}
+
+/// The contents of the cells that begin between two places.
+fn html_cells(text: &[u8], from: usize, to: usize) -> Vec<(usize, usize)> {
+    let mut cells = Vec::new();
+    let mut at = from;
+    while let Some(open) = memchr::memmem::find(&text[at..to], b"<t").map(|n| at + n) {
+        at = open + 2;
+        if !matches!(text.get(open + 2), Some(b'd' | b'h')) || text.get(open + 3).is_some_and(u8::is_ascii_alphabetic) {
+            continue;
+        }
+        let Some(start) = memchr::memchr(b'>', &text[open..]).map(|n| open + n + 1) else { break };
+        let end = memchr::memchr(b'<', &text[start..]).map_or(text.len(), |n| start + n);
+        cells.push((start, end));
+    }
+    cells
 }

@@ -4,9 +4,20 @@ use super::name::Class;
 use super::place::MARK;
 use super::worth::{self, Place, is_secret};
 
-/// The secret in the address whose `://` ends at `at`, with the rule that names it.
-pub(super) fn find(text: &[u8], at: usize) -> Option<(usize, usize, &'static str)> {
+/// A secret in an address, with the rule that names it.
+type Secret = (usize, usize, &'static str);
+
+/// The secret in the address whose `://` ends at `at`, and up to where no other address needs to be looked at.
+pub(super) fn find(text: &[u8], at: usize) -> (usize, Option<Secret>) {
     let end = at + length(&text[at..]);
+    let plain = memchr::memchr2(b'@', b':', &text[at..end]).is_none();
+    let nested = text[at..end].windows(3).any(|three| three == b"://");
+    // In a chain of addresses without any `@` there is nothing to find again.
+    let seen = if nested && memchr::memchr(b'@', &text[at..end]).is_none() { end } else { at };
+    (seen, if plain { None } else { secret(text, at, end) })
+}
+
+fn secret(text: &[u8], at: usize, end: usize) -> Option<Secret> {
     let token = &text[at..end];
     let authority = token.iter().position(|c| matches!(c, b'/' | b'?' | b'#')).unwrap_or(token.len());
     let user = match memchr::memrchr(b'@', &token[..authority]) {
@@ -59,7 +70,7 @@ fn beyond(token: &[u8], authority: usize) -> Option<usize> {
 }
 
 /// An address that was cut within its password: what stands behind the colon is no port.
-fn cut(text: &[u8], at: usize, authority: usize, end: usize) -> Option<(usize, usize, &'static str)> {
+fn cut(text: &[u8], at: usize, authority: usize, end: usize) -> Option<Secret> {
     let colon = memchr::memchr(b':', &text[at..at + authority])?;
     let (start, stop) = (at + colon + 1, at + authority);
     let value = &text[start..stop];

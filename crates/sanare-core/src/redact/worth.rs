@@ -18,8 +18,14 @@ pub(super) enum Place {
 
 /// Whether a value that stands at the place of a secret is one.
 pub(super) fn is_secret(class: Class, value: &[u8], place: Place) -> bool {
-    let value = value.trim_ascii();
-    if value.is_empty() || stands_for_another(value) {
+    // The beginning of a long value tells enough.
+    let value = value[..value.len().min(512)].trim_ascii();
+    let least = match class {
+        Class::Hint => 16,
+        Class::Named => 4,
+        _ => 2,
+    };
+    if value.len() < least || stands_for_another(value) {
         return false;
     }
     let word = lower(value);
@@ -64,7 +70,7 @@ pub(super) fn is_prose(value: &[u8]) -> bool {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         known += usize::from(lexicon().prose(&word));
     }
-    words >= 2 && known >= 1
+    words >= 2 && known * 4 >= words
 }
 
 /// Markers, templates and masks: they stand for a value, or say that it was taken out.
@@ -200,25 +206,48 @@ fn is_format(value: &[u8]) -> bool {
             && value[1..].iter().all(|c| c.is_ascii_lowercase() || *c == b'_'))
 }
 
-/// Code that fetches the value: `settings.api_key`, `get_token(user)`, `os.environ["X"]`.
+/// Code that fetches the value: `settings.api_key`, `get_token(user)`, `os.environ["X"]`, `Vec::new()`, `&key[1..]`.
 pub(super) fn is_reference(value: &[u8]) -> bool {
+    let bare = value.iter().position(|c| !matches!(c, b'&' | b'*' | b'!')).unwrap_or(value.len());
+    let value = &value[bare.min(2)..];
     let end = value
         .iter()
-        .position(|c| !(c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b':')))
+        .position(|c| !(c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b':' | b'?')))
         .unwrap_or(value.len());
-    let head = &value[..end];
-    if head.is_empty() || head[0].is_ascii_digit() || !head.split(|&c| c == b'.' || c == b':').all(identifier_like) {
+    let head = value[..end].trim_ascii_end();
+    if head.is_empty() || head[0].is_ascii_digit() || !path(head) {
         return false;
     }
+    let next = value.get(end + 1).copied().unwrap_or(b')');
     match value.get(end) {
         Some(b'(' | b'[') => true,
+        Some(b'!') => matches!(next, b'(' | b'['),
+        Some(b'<') => next.is_ascii_alphabetic() || matches!(next, b'(' | b'&' | b'\''),
+        Some(b'{' | b';') => next == b')' || next == b' ',
         None => {
-            head.contains(&b'.')
-                || head.contains(&b'_') && head.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'_' | b'.'))
-                || head.contains(&b'_') && head.iter().all(|c| c.is_ascii_uppercase() || *c == b'_')
+            let snake = head.contains(&b'_') && head.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'_' | b'.'));
+            let constant = head.contains(&b'_') && head.iter().all(|c| c.is_ascii_uppercase() || *c == b'_');
+            head.contains(&b'.') || head.contains(&b':') || snake || constant
         }
         _ => false,
     }
+}
+
+/// Identifiers joined by `.`, `::`, `?.`.
+fn path(head: &[u8]) -> bool {
+    let mut any = false;
+    for part in head.split(|c| matches!(c, b'.' | b':')) {
+        if part.is_empty() {
+            // Between two signs, or behind the last one.
+            continue;
+        }
+        any = true;
+        let part = part.strip_suffix(b"?").filter(|_| head.last() != Some(&b'?')).unwrap_or(part);
+        if !identifier_like(part) {
+            return false;
+        }
+    }
+    any
 }
 
 fn identifier_like(part: &[u8]) -> bool {
@@ -276,7 +305,7 @@ fn mixes(part: &[u8]) -> bool {
 }
 
 /// Words, abbreviations, numbers, `word12`, `CamelCase`, `v1beta2`: what people and programs name things.
-fn wordy(part: &[u8]) -> bool {
+pub(super) fn wordy(part: &[u8]) -> bool {
     let digits = part.iter().filter(|c| c.is_ascii_digit()).count();
     let letters = part.iter().filter(|c| c.is_ascii_alphabetic() || **c >= 0x80).count();
     if part.iter().any(|c| !(c.is_ascii_alphanumeric() || *c >= 0x80 || matches!(c, b'_' | b'-' | b'.'))) {
@@ -313,12 +342,16 @@ fn reads_like_words(part: &[u8]) -> bool {
         run = if matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') { 0 } else { run + 1 };
         longest = longest.max(run);
     }
-    (vowels + other) * 5 >= letters.len() && longest <= 5 && humps(&letters) * 3 <= letters.len().max(6)
+    (vowels + other) * 5 >= letters.len()
+        && longest <= 5
+        && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 }
+            <= letters.len().max(if letters.len() < part.len() { 8 } else { 9 })
 }
 
 /// How many words capitals cut letters into: `HTTPServerError` has three.
 fn humps(letters: &[u8]) -> usize {
-    let after_lower = letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
+    let after_lower =
+        letters.windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
     let after_upper = letters
         .windows(3)
         .filter(|three| three[0].is_ascii_uppercase() && three[1].is_ascii_uppercase() && three[2].is_ascii_lowercase())
@@ -333,7 +366,11 @@ pub(super) fn credential_in_prose(value: &[u8]) -> bool {
     }
     let digits = value.iter().any(u8::is_ascii_digit);
     let letters = value.iter().any(u8::is_ascii_alphabetic);
-    digits && letters && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
+    let foreign = value.iter().any(|c| *c >= 0x80);
+    digits && letters && foreign && !value.contains(&b' ')
+        || digits
+            && letters
+            && (looks_random(value, 8) || kinds(value) >= 4 || kinds(value) == 3 && ends_like_password(value))
 }
 
 fn ends_like_password(value: &[u8]) -> bool {

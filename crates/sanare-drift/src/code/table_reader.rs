@@ -63,6 +63,8 @@ pub struct Input<'a> {
     pub steps: Vec<Step<'a>>,
     /// Lines taken off a handle before the reader got it; `None` if that cannot be told.
     pub skipped: Option<usize>,
+    /// Beginnings of lines that the code leaves out, such as `#`; `None` if it chooses lines in another way.
+    pub dropped: Option<Vec<&'a str>>,
 }
 
 impl<'a> Input<'a> {
@@ -96,7 +98,8 @@ impl<'a> Input<'a> {
                     }
                     above += usize::try_from(slice.lower.as_deref().map_or(Some(0), int_of)?).ok()?;
                 }
-                Step::Slice(_) | Step::Chosen(_) => return None,
+                Step::Slice(_) => return None,
+                Step::Chosen(_) if self.dropped.is_none() => return None,
                 _ => {}
             }
         }
@@ -196,7 +199,8 @@ impl<'a> Code<'a> {
                         Binding::Parameter => {
                             let argument = self.parameters().find(|parameter| name.id == *parameter)?;
                             steps.reverse();
-                            return Some(Input { argument, root: at, steps, skipped });
+                            let dropped = self.dropped_lines(&steps);
+                            return Some(Input { argument, root: at, steps, skipped, dropped });
                         }
                         Binding::Assigned(value) | Binding::Entered(value) => at = value,
                         Binding::Item(_) | Binding::ItemPart(..) | Binding::Unpacked(..) | Binding::Rest(_) => {
@@ -223,6 +227,24 @@ impl<'a> Code<'a> {
             }
         }
         None
+    }
+
+    /// Beginnings of the lines that `[line for line in lines if not line.startswith("#")]` leaves out.
+    fn dropped_lines(&self, steps: &[Step<'a>]) -> Option<Vec<&'a str>> {
+        let mut dropped = Vec::new();
+        for step in steps {
+            let Step::Chosen(chosen) = step else { continue };
+            let [clause] = generators(chosen) else { return None };
+            for condition in &clause.ifs {
+                let condition = condition.as_unary_op_expr().map(|unary| &*unary.operand)?;
+                let call = condition.as_call_expr()?;
+                if called(call).0 != "startswith" {
+                    return None;
+                }
+                dropped.push(call.arguments.find_positional(0).and_then(|prefix| self.constant_text(prefix))?);
+            }
+        }
+        Some(dropped)
     }
 
     fn input_step(&self, call: &'a ExprCall) -> Option<(Option<Step<'a>>, &'a Expr)> {

@@ -408,23 +408,35 @@ impl<'a> Code<'a> {
                 }
             }
         }
-        for (_, expr) in self.tree.exprs() {
+        for (id, expr) in self.tree.exprs() {
             let texts = text_of(expr).map(|text| vec![text]).or_else(|| {
                 let constant = expr.as_name_expr().and_then(|name| self.constant(&name.id))?;
                 self.constant_texts(constant)
+            });
+            // `frame.groupby("a")["b"]`: the value is that of the subscript around the name.
+            let around = self.tree.parent_expr(id).map(|(_, around)| around);
+            let whole = around.filter(|around| {
+                around.as_subscript_expr().is_some_and(|subscript| std::ptr::eq(&*subscript.slice, expr))
             });
             for text in texts.unwrap_or_default() {
                 if known.iter().any(|name| name == text)
                     && !reads.all.iter().any(|read| read.key == Key::Name(text.to_owned()))
                 {
-                    push(reads, at, Key::Name(text.to_owned()), Via::Frame, expr, text_of(expr).map(|_| expr));
+                    push(
+                        reads,
+                        at,
+                        Key::Name(text.to_owned()),
+                        Via::Frame,
+                        whole.unwrap_or(expr),
+                        text_of(expr).map(|_| expr),
+                    );
                 }
             }
         }
     }
 
     /// Columns that the target itself makes.
-    fn made(&self, readers: &[Reader<'a>]) -> BTreeSet<&'a str> {
+    pub fn made(&self, readers: &[Reader<'a>]) -> BTreeSet<&'a str> {
         let mut made = BTreeSet::new();
         for (_, expr) in self.tree.exprs() {
             match expr {

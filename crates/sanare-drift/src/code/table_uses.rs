@@ -41,6 +41,8 @@ pub enum Becomes<'a> {
     IsoDate,
     /// Compared with these texts.
     Compared(&'a str),
+    /// A key of this constant mapping.
+    LookedUp(&'a Expr),
     /// Asked whether it is empty.
     Tested,
     /// A number by arithmetic or aggregation, in a data frame.
@@ -87,10 +89,8 @@ impl<'a> Code<'a> {
     /// How the value of a read is used.
     pub fn uses(&self, read: &Read<'a>) -> Vec<Use<'a>> {
         let mut uses = Vec::new();
-        if read.via == Via::Elsewhere {
-            if let Some(function) = read.elsewhere {
-                self.uses_elsewhere(read, function, &mut uses);
-            }
+        if let Some(function) = read.elsewhere {
+            self.uses_elsewhere(read, function, &mut uses);
             return uses;
         }
         if read.expr.as_name_expr().is_some() && read.via == Via::Place {
@@ -226,7 +226,9 @@ impl<'a> Code<'a> {
                             let format =
                                 call.arguments.find_positional(1).and_then(|format| self.constant_text(format));
                             match (name, format) {
-                                ("read_date", format) => uses.push(end(Becomes::Date(format), Some(call), &ops)),
+                                ("read_date" | "read_dates", format) => {
+                                    uses.push(end(Becomes::Date(format), Some(call), &ops))
+                                }
                                 ("read_iso_date", _) => uses.push(end(Becomes::IsoDate, Some(call), &ops)),
                                 _ => go(parent, above, None),
                             }

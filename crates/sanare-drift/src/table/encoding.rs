@@ -81,6 +81,23 @@ pub fn decode(bytes: &[u8], python: &str) -> Option<String> {
     }
 }
 
+/// Encodes text with Python's meaning of the name; letters that do not fit become question marks.
+pub fn encode(text: &str, python: &str) -> Vec<u8> {
+    match python_name(python).as_str() {
+        "latin-1" => text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap_or(b'?')).collect(),
+        "utf-16" => {
+            let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+            units.flat_map(u16::to_le_bytes).collect()
+        }
+        name if name.starts_with("utf") || name.is_empty() => text.as_bytes().to_vec(),
+        name => {
+            let label = PAGES.iter().find(|page| page.python == name).map_or(name, |page| page.label);
+            Encoding::for_label(label.as_bytes())
+                .map_or_else(|| text.as_bytes().to_vec(), |page| page.encode(text).0.into_owned())
+        }
+    }
+}
+
 /// Decides what the bytes are. `hints` are texts that belong to the data: expected names, remembered letters.
 pub fn decide(bytes: &[u8], declared: &str, hints: &str) -> (Found, String) {
     let declared = python_name(declared);

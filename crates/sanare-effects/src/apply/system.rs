@@ -57,7 +57,7 @@ pub(super) fn system_limit(fault: &std::io::Error) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{copy_attributes, exchange, is_immutable, is_mount_point, is_network};
+pub(super) use linux::{copy_attributes, drop_other_attributes, exchange, is_immutable, is_mount_point, is_network};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -135,33 +135,52 @@ mod linux {
 
     /// Copies extended attributes (access lists among them); the error names the one that could not be kept.
     pub(in crate::apply) fn copy_attributes(from: &File, to: &File) -> Result<(), (String, std::io::Error)> {
-        let names = attribute_names(from).map_err(|fault| ("list of attributes".to_owned(), fault))?;
-        for name in names.split_inclusive(|byte| *byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok()) {
+        for name in attribute_names(from)? {
             // Measurements of the old content: the system makes new ones.
             if matches!(name.to_bytes(), b"security.ima" | b"security.evm") {
                 continue;
             }
             let keep = || {
-                let wanted = attribute(from, name)?;
-                if attribute(to, name).is_ok_and(|found| found == wanted) {
+                let wanted = attribute(from, &name)?;
+                if attribute(to, &name).is_ok_and(|found| found == wanted) {
                     Ok(())
                 } else {
-                    set_attribute(to, name, &wanted)
+                    set_attribute(to, &name, &wanted)
                 }
             };
-            keep().map_err(|fault| (name.to_string_lossy().into_owned(), fault))?;
+            keep().map_err(|fault| named(&name, fault))?;
         }
         Ok(())
     }
 
+    /// Removes what a new file got from its folder and the old file does not have (an inherited access list, say).
+    pub(in crate::apply) fn drop_other_attributes(old: &File, new: &File) -> Result<(), (String, std::io::Error)> {
+        let wanted = attribute_names(old)?;
+        for name in attribute_names(new)? {
+            // Labels under `security.` are the system's to give.
+            if !wanted.contains(&name) && !name.to_bytes().starts_with(b"security.") {
+                remove_attribute(new, &name).map_err(|fault| named(&name, fault))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn named(name: &CStr, fault: std::io::Error) -> (String, std::io::Error) {
+        (name.to_string_lossy().into_owned(), fault)
+    }
+
     #[expect(unsafe_code, reason = "extended attributes have no safe counterpart in the standard library")]
-    fn attribute_names(file: &File) -> std::io::Result<Vec<u8>> {
+    fn attribute_names(file: &File) -> Result<Vec<CString>, (String, std::io::Error)> {
         // SAFETY: the buffer is as long as the call is told.
         let names =
             grow(|buffer| unsafe { libc::flistxattr(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) });
         match names {
+            Ok(names) => {
+                let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+                Ok(names.filter_map(|name| CString::new(name).ok()).collect())
+            }
             Err(fault) if matches!(fault.raw_os_error(), Some(libc::ENOTSUP | libc::ENOSYS)) => Ok(Vec::new()),
-            other => other,
+            Err(fault) => Err(("list of attributes".to_owned(), fault)),
         }
     }
 
@@ -180,6 +199,13 @@ mod linux {
         if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     }
 
+    #[expect(unsafe_code, reason = "extended attributes have no safe counterpart in the standard library")]
+    fn remove_attribute(file: &File, name: &CStr) -> std::io::Result<()> {
+        // SAFETY: the name is NUL-terminated.
+        let answer = unsafe { libc::fremovexattr(file.as_raw_fd(), name.as_ptr()) };
+        if answer == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    }
+
     fn grow(read: impl Fn(&mut [u8]) -> isize) -> std::io::Result<Vec<u8>> {
         // The system keeps neither names nor values beyond 64 KiB.
         let mut buffer = vec![0; 64 * 1024];
@@ -193,7 +219,9 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::{copy_attributes, exchange, is_immutable, is_mount_point, is_network};
+pub(super) use elsewhere::{
+    copy_attributes, drop_other_attributes, exchange, is_immutable, is_mount_point, is_network,
+};
 
 /// What other systems answer: nothing is known, and the plain rename is used.
 #[cfg(not(target_os = "linux"))]
@@ -218,6 +246,10 @@ mod elsewhere {
     }
 
     pub(in crate::apply) fn copy_attributes(_: &File, _: &File) -> Result<(), (String, std::io::Error)> {
+        Ok(())
+    }
+
+    pub(in crate::apply) fn drop_other_attributes(_: &File, _: &File) -> Result<(), (String, std::io::Error)> {
         Ok(())
     }
 }

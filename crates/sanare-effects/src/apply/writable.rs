@@ -110,6 +110,8 @@ fn may_replace(target: &Target, metadata: &Metadata) -> Result<(), WhyNot> {
     if around.mode() & 0o200 == 0 || folder_access == Access::Denied || sticky || fixed_folder {
         return Err(WhyNot::ReadOnlyFolder(folder.clone()));
     }
+    // The lock and the durability of names need the folder open.
+    std::fs::File::open(folder).map_err(|fault| fault_at(folder, &fault))?;
     if system::is_mount_point(path, folder) {
         return Err(WhyNot::MountPoint(path.clone()));
     }

@@ -60,10 +60,9 @@ enum Unless {
 #[derive(Clone)]
 pub(super) struct Filter {
     program: Vec<sock_filter>,
-    own_pid_at: Vec<usize>,
 }
 
-/// Room for a copy on the stack of the forked process; ours has some four hundred instructions.
+/// Room for a copy on the stack of the forked process; ours has some five hundred instructions.
 pub(super) const LONGEST: usize = 1024;
 
 /// True where the filter knows the machine's numbers.
@@ -83,29 +82,32 @@ const AT_NUMBER: u32 = 0;
 const AT_ARCHITECTURE: u32 = 4;
 const AT_ARGUMENTS: u32 = 16;
 
+/// Stands in the program where the number of the process belongs.
+const OWN_PID: u32 = 0xFFFF_0F0D;
+
 impl Filter {
     /// Writes the program. `told`: refusals go to a listener instead of being answered by the kernel.
     pub(super) fn new(memory: u64, landlock_abi: u32, told: bool) -> Self {
-        let mut writer = Writer { program: Vec::new(), own_pid_at: Vec::new(), memory, told };
-        writer.head();
         let emptying = if landlock_abi < 3 { EMPTYING } else { &[] };
+        let mut blocks: Vec<(u32, Writer)> = Vec::new();
         for group in GROUPS.iter().chain(OWN_GROUPS).chain(emptying) {
             for (_, number) in group.calls {
-                writer.rule(u32::try_from(*number).unwrap_or_default(), group);
+                blocks.push((u32::try_from(*number).unwrap_or_default(), Writer::block(group, memory, told)));
             }
         }
-        writer.answer(libc::SECCOMP_RET_ALLOW);
-        Self { program: writer.program, own_pid_at: writer.own_pid_at }
+        blocks.sort_by_key(|(number, _)| *number);
+        let mut writer = Writer::default();
+        writer.head();
+        writer.search(&blocks);
+        Self { program: writer.program }
     }
 
     /// The program for this process, written into the given room; the answer is its length.
     pub(super) fn for_process(&self, pid: u32, room: &mut [sock_filter; LONGEST]) -> usize {
         for (to, from) in room.iter_mut().zip(&self.program) {
             *to = *from;
-        }
-        for at in &self.own_pid_at {
-            if let Some(instruction) = room.get_mut(*at) {
-                instruction.k = pid;
+            if to.k == OWN_PID {
+                to.k = pid;
             }
         }
         self.program.len().min(LONGEST)
@@ -133,11 +135,9 @@ pub(super) fn asks_for_memory(name: &str) -> bool {
     matches!(name, "mmap" | "mremap")
 }
 
+#[derive(Default)]
 struct Writer {
     program: Vec<sock_filter>,
-    own_pid_at: Vec<usize>,
-    memory: u64,
-    told: bool,
 }
 
 /// How far a jump goes when the comparison holds, and when it does not.
@@ -155,43 +155,63 @@ impl Writer {
         self.answer(error(libc::ENOSYS));
     }
 
-    /// One call: a block that is jumped over unless the number is the call's, and that always ends in an answer.
-    fn rule(&mut self, number: u32, group: &Group) {
-        let start = self.program.len();
-        self.jump(libc::BPF_JEQ, number, (0, 0));
-        let refuse = self.refusal(group);
+    /// Finds the block of a number by halves: the kernel walks the program once for every call there is when it takes
+    /// the filter, and that is most of the time it takes.
+    fn search(&mut self, blocks: &[(u32, Writer)]) {
+        const FEW: usize = 3;
+        let (left, right) = blocks.split_at(blocks.len() / 2);
+        match right {
+            [(middle, _), ..] if blocks.len() > FEW => {
+                self.jump(libc::BPF_JGE, *middle, (0, 1));
+                let far = self.program.len();
+                self.put(libc::BPF_JMP | libc::BPF_JA, 0, (0, 0));
+                self.search(left);
+                let distance = self.program.len() - far - 1;
+                if let Some(jump) = self.program.get_mut(far) {
+                    jump.k = u32::try_from(distance).unwrap_or_default();
+                }
+                self.search(right);
+            }
+            _ => {
+                for (number, block) in blocks {
+                    self.jump(libc::BPF_JEQ, *number, (0, u8::try_from(block.program.len()).unwrap_or_default()));
+                    self.program.extend_from_slice(&block.program);
+                }
+                self.answer(libc::SECCOMP_RET_ALLOW);
+            }
+        }
+    }
+
+    /// What follows once the number is a call's; it always ends in an answer.
+    fn block(group: &Group, memory: u64, told: bool) -> Self {
+        let mut writer = Self::default();
+        let refuse = refusal(group, told);
         let (allow, at) = (libc::SECCOMP_RET_ALLOW, |argument: u32| AT_ARGUMENTS + 8 * argument);
         match group.unless {
-            Unless::Never => self.answer(refuse),
-            Unless::Is { argument, mask, one_of } => self.compare(at(argument), mask, one_of, allow, refuse),
-            Unless::IsNot { argument, mask, one_of } => self.compare(at(argument), mask, one_of, refuse, allow),
-            Unless::IsSelf { argument } => {
-                self.own_pid_at.push(self.program.len() + 1);
-                self.compare(at(argument), u32::MAX, &[0], allow, refuse);
-            }
+            Unless::Never => writer.answer(refuse),
+            Unless::Is { argument, mask, one_of } => writer.compare(at(argument), mask, one_of, allow, refuse),
+            Unless::IsNot { argument, mask, one_of } => writer.compare(at(argument), mask, one_of, refuse, allow),
+            Unless::IsSelf { argument } => writer.compare(at(argument), u32::MAX, &[OWN_PID], allow, refuse),
             Unless::IsNull { argument } => {
-                self.load(at(argument));
-                self.jump(libc::BPF_JEQ, 0, (0, 2));
-                self.load(at(argument) + 4);
-                self.jump(libc::BPF_JEQ, 0, (1, 0));
-                self.answer(refuse);
-                self.answer(allow);
+                writer.load(at(argument));
+                writer.jump(libc::BPF_JEQ, 0, (0, 2));
+                writer.load(at(argument) + 4);
+                writer.jump(libc::BPF_JEQ, 0, (1, 0));
+                writer.answer(refuse);
+                writer.answer(allow);
             }
             Unless::WithinMemory { argument } => {
-                let (high, low) = ((self.memory >> 32) as u32, self.memory as u32);
-                self.load(at(argument) + 4);
-                self.jump(libc::BPF_JGT, high, (3, 0));
-                self.jump(libc::BPF_JEQ, high, (0, 3));
-                self.load(at(argument));
-                self.jump(libc::BPF_JGT, low, (0, 1));
-                self.answer(refuse);
-                self.answer(allow);
+                let (high, low) = ((memory >> 32) as u32, memory as u32);
+                writer.load(at(argument) + 4);
+                writer.jump(libc::BPF_JGT, high, (3, 0));
+                writer.jump(libc::BPF_JEQ, high, (0, 3));
+                writer.load(at(argument));
+                writer.jump(libc::BPF_JGT, low, (0, 1));
+                writer.answer(refuse);
+                writer.answer(allow);
             }
         }
-        let length = u8::try_from(self.program.len() - start - 1).unwrap_or(u8::MAX);
-        if let Some(first) = self.program.get_mut(start) {
-            first.jf = length;
-        }
+        writer
     }
 
     fn compare(&mut self, offset: u32, mask: u32, values: &[u32], equal: u32, other: u32) {
@@ -204,15 +224,6 @@ impl Writer {
             self.answer(equal);
         }
         self.answer(other);
-    }
-
-    fn refusal(&self, group: &Group) -> u32 {
-        match group.refusal {
-            Refusal::Quiet(code) => error(code),
-            Refusal::Told if self.told => libc::SECCOMP_RET_USER_NOTIF,
-            Refusal::Told if matches!(group.unless, Unless::WithinMemory { .. }) => error(libc::ENOMEM),
-            Refusal::Told => error(libc::EPERM),
-        }
     }
 
     fn load(&mut self, offset: u32) {
@@ -229,6 +240,15 @@ impl Writer {
 
     fn put(&mut self, code: u32, k: u32, (jt, jf): Jump) {
         self.program.push(sock_filter { code: code as u16, jt, jf, k });
+    }
+}
+
+fn refusal(group: &Group, told: bool) -> u32 {
+    match group.refusal {
+        Refusal::Quiet(code) => error(code),
+        Refusal::Told if told => libc::SECCOMP_RET_USER_NOTIF,
+        Refusal::Told if matches!(group.unless, Unless::WithinMemory { .. }) => error(libc::ENOMEM),
+        Refusal::Told => error(libc::EPERM),
     }
 }
 
@@ -259,6 +279,7 @@ mod tests {
                 0x25 => at += compare(accumulator > k),
                 0x35 => at += compare(accumulator >= k),
                 0x06 => return k,
+                0x05 => at += k as usize,
                 other => panic!("{other:#x}"),
             }
         }
@@ -316,6 +337,28 @@ mod tests {
         check(libc::SYS_io_uring_setup, &[], "error 38");
         check(468, &[], "error 38");
         check(0x4000_0029, &[], "error 1");
+    }
+
+    /// Every number up to the last known one: refused exactly if the table names it.
+    #[test]
+    fn every_number() {
+        use super::{GROUPS, OWN_GROUPS, Unless};
+        let named: Vec<(c_long, bool)> = GROUPS
+            .iter()
+            .chain(OWN_GROUPS)
+            .flat_map(|group| group.calls.iter().map(|(_, number)| (*number, matches!(group.unless, Unless::Never))))
+            .collect();
+        for number in 0..=467 {
+            match named.iter().find(|(known, _)| *known == number) {
+                Some((_, true)) => assert_ne!(answer(number, [0; 6]), "allow", "{number}"),
+                Some((_, false)) => {}
+                None => assert_eq!(answer(number, [0; 6]), "allow", "{number}"),
+            }
+        }
+        let mut numbers: Vec<c_long> = named.iter().map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), named.len(), "a call stands twice in the table");
     }
 
     #[test]

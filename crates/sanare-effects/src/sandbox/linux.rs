@@ -11,6 +11,8 @@ use super::{CannotPrepare, Isolation, Part, ShutIn, landlock, paths};
 /// Fences that were made once and can be entered by any number of forked processes.
 pub struct Prepared {
     fence: Option<OwnedFd>,
+    /// From its seventh version on Landlock writes refusals to the system's log unless told not to.
+    quietly: u32,
     /// With a listener, and without where the kernel has none to give.
     filters: Option<[Filter; 2]>,
     limits: Limits,
@@ -50,6 +52,7 @@ impl Prepared {
             .then(|| [true, false].map(|told| Filter::new(allowance.memory, isolation.landlock_abi, told)));
         Ok(Self {
             fence,
+            quietly: u32::from(isolation.landlock_abi >= 7),
             filters,
             limits: Limits { cpu: allowance.cpu, memory: allowance.memory, file_size: allowance.file_size },
             weaker: isolation.missing.clone(),
@@ -97,7 +100,7 @@ impl Prepared {
             return Err(Part::Limits);
         }
         // SAFETY: the call takes numbers only.
-        if fence >= 0 && unsafe { libc::syscall(libc::SYS_landlock_restrict_self, fence, 0_u32) } != 0 {
+        if fence >= 0 && unsafe { libc::syscall(libc::SYS_landlock_restrict_self, fence, self.quietly) } != 0 {
             return Err(Part::Landlock);
         }
         let Some([with_listener, without]) = &self.filters else { return Ok(Entered { listener: -1 }) };

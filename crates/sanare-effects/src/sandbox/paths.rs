@@ -1,6 +1,8 @@
 //! Which paths a shut-in process may read.
 
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::path::Path;
+use std::path::PathBuf;
 
 /// What every program needs: shared libraries, time zones, locales, random numbers, the shape of the machine.
 const USUAL: [&str; 23] = [
@@ -36,6 +38,7 @@ pub fn usual_reads() -> Vec<PathBuf> {
 
 /// The paths that are opened for a list of wishes. Missing ones are left out. A folder that holds the home folder, or
 /// is it, is taken apart: its hidden entries (keys, tokens, settings) stay closed. The root of everything is never given.
+#[cfg(target_os = "linux")]
 pub(super) fn readable(wishes: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok()).filter(|home| home.parent().is_some());
     let mut given = Vec::new();
@@ -48,6 +51,7 @@ pub(super) fn readable(wishes: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> 
     given
 }
 
+#[cfg(target_os = "linux")]
 fn give(path: PathBuf, home: Option<&Path>, given: &mut Vec<PathBuf>) {
     if path.parent().is_none() {
         return;

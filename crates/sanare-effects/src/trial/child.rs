@@ -7,6 +7,7 @@ use std::ffi::CStr;
 use std::os::fd::RawFd;
 
 use super::Hooks;
+use super::shared_memory;
 use super::wire::{SECRET, failure, report_head, send, send_descriptor};
 use crate::sandbox::{Part, Prepared};
 
@@ -61,7 +62,11 @@ fn shut_in(birth: &Birth<'_>) -> Result<RawFd, (RawFd, Part)> {
         }
     }
     reset_signals();
+    let private = shared_memory::make_read_only();
     let (socket, fence, highest) = keep_only(birth.socket, birth.prepared.fence_descriptor());
+    if !private {
+        return Err((socket, Part::Fork));
+    }
     let entered = birth.prepared.enter(birth.address_space, highest, fence, true).map_err(|part| (socket, part))?;
     close(fence);
     let told = if entered.listener >= 0 { send_descriptor(socket, entered.listener) } else { send(socket, b"l") };

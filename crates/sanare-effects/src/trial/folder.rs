@@ -51,6 +51,7 @@ impl Drop for PrivateFolder {
 }
 
 /// How many bytes lie below a folder; stops counting above the bound.
+#[cfg(target_os = "linux")]
 pub(super) fn size_of(folder: &Path, bound: u64) -> u64 {
     let mut size = 0;
     let mut open = vec![folder.to_owned()];

@@ -7,18 +7,19 @@ use super::child::{self, Birth};
 use super::folder::size_of;
 use super::wire::{self, Ear, Heard, SECRET};
 use super::{CannotFork, Hooks, Limits, Trial, TrialEnd};
+use crate::process::offspring::{Offspring, State};
 use crate::sandbox::{Part, Prepared, ShutIn, address_space, answer_refused};
 
 /// How often a quiet child's folder is measured.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a child that hung up may take to die.
-const GRACE: Duration = Duration::from_millis(200);
+const GRACE: Duration = Duration::from_secs(2);
 /// How many names of refused calls are kept.
 const MOST_DENIED: usize = 64;
 
 /// A child at work. Dropping it ends it.
 pub struct Running {
-    pid: libc::pid_t,
+    child: Offspring,
     socket: OwnedFd,
     listener: Option<OwnedFd>,
     ear: Ear,
@@ -26,10 +27,11 @@ pub struct Running {
     limits: Limits,
     allowance: ShutIn,
     alive: bool,
+    /// How much processor time it had used when it last used some, and when that was.
+    busy: (Duration, Instant),
     denied: Vec<&'static str>,
     memory_refused: bool,
     weaker: Vec<Part>,
-    collected: bool,
 }
 
 /// Forks. The thread that calls this must live until the trial is over: the child dies with it. `work` runs in the child, shut in, with everything it holds; here it is dropped.
@@ -61,7 +63,7 @@ pub fn start(
     // SAFETY: takes numbers only.
     unsafe { libc::setpgid(pid, pid) };
     Ok(Running {
-        pid,
+        child: Offspring::new(pid),
         socket: ours,
         listener: None,
         ear: Ear::new(secret, limits.report),
@@ -69,17 +71,17 @@ pub fn start(
         limits: *limits,
         allowance: prepared.allowance.clone(),
         alive: false,
+        busy: (Duration::ZERO, began),
         denied: Vec::new(),
         memory_refused: false,
         weaker: prepared.weaker().to_vec(),
-        collected: false,
     })
 }
 
 impl Running {
     /// The child's process number.
     pub fn pid(&self) -> u32 {
-        self.pid.unsigned_abs()
+        self.child.pid().unsigned_abs()
     }
 
     /// Waits for the end.
@@ -98,11 +100,12 @@ impl Running {
         let (end, cpu) = self.finish(end);
         Trial {
             end,
-            denied: std::mem::take(&mut self.denied),
+            denied: self.denied,
             memory_refused: self.memory_refused,
             took,
             cpu,
-            weaker: std::mem::take(&mut self.weaker),
+            weaker: self.weaker,
+            _remains: Some(self.child),
         }
     }
 
@@ -124,9 +127,7 @@ impl Running {
                 stop().then_some(Some(TrialEnd::Interrupted))
             }
             Err(_) => Some(Some(TrialEnd::Garbled)),
-            Ok([false, false]) => (size_of(&self.allowance.write, self.allowance.folder_size)
-                > self.allowance.folder_size)
-                .then_some(Some(TrialEnd::FolderLimit)),
+            Ok([false, false]) => self.look(),
             // What was sent before a refused call must be heard before it, and may have arrived since the poll.
             Ok([_, refused]) => self.listen().or_else(|| {
                 if refused {
@@ -137,18 +138,31 @@ impl Running {
         }
     }
 
+    /// Nothing was said for a while: is it still at work, and within its folder?
+    fn look(&mut self) -> Option<Option<TrialEnd>> {
+        /// Less than this is the kernel's own rounding.
+        const SOME: Duration = Duration::from_micros(200);
+        let cpu = self.child.cpu();
+        if cpu > self.busy.0 + SOME {
+            self.busy = (cpu, Instant::now());
+        }
+        if self.alive && self.busy.1.elapsed() >= self.limits.idle {
+            return Some(Some(TrialEnd::Idle));
+        }
+        let most = self.allowance.folder_size;
+        (size_of(&self.allowance.write, most) > most).then_some(Some(TrialEnd::FolderLimit))
+    }
+
     /// Answers a refused call and notes it.
     fn answer(&mut self) {
         let Some(listener) = &self.listener else { return };
         match answer_refused(listener.as_raw_fd()) {
             Some((_, true)) => self.memory_refused = true,
-            Some((name, false)) => {
-                if self.denied.len() < MOST_DENIED && !self.denied.contains(&name) {
-                    self.denied.push(name);
-                }
+            Some((name, false)) if self.denied.len() < MOST_DENIED && !self.denied.contains(&name) => {
+                self.denied.push(name)
             }
-            // Whoever asked is gone.
-            None => {}
+            // Known already, or whoever asked is gone.
+            Some(_) | None => {}
         }
     }
 
@@ -189,20 +203,26 @@ impl Running {
         }
     }
 
-    /// Ends whatever is left, collects it, and completes the verdict with the way it died.
+    /// Ends whatever is left and completes the verdict with the way it died.
     fn finish(&mut self, end: Option<TrialEnd>) -> (TrialEnd, Duration) {
+        self.listener = None;
+        if let Some(TrialEnd::Reported(_)) = end {
+            // The kernel takes as long to clear a large copy away as to make it: whoever drops the trial waits for that.
+            self.child.end();
+            return (end.unwrap_or(TrialEnd::Garbled), self.child.cpu());
+        }
         if end.is_none() {
             self.wait_for_death();
         }
-        let died_by_itself = end.is_none() && state(self.pid) != State::Alive;
-        let (status, cpu) = self.collect();
-        let end = match (end, status) {
+        let died_by_itself = end.is_none() && self.child.state() != State::Alive;
+        let death = self.child.collect();
+        let end = match (end, death.status) {
             (Some(end), _) => end,
             (None, _) if !died_by_itself => TrialEnd::Garbled,
             (None, None) => TrialEnd::ExitedEarly { code: None },
-            (None, Some(status)) => self.way_of_death(status, cpu),
+            (None, Some(status)) => self.way_of_death(status, death.cpu),
         };
-        (end, cpu)
+        (end, death.cpu)
     }
 
     fn way_of_death(&self, status: i32, cpu: Duration) -> TrialEnd {
@@ -225,68 +245,8 @@ impl Running {
     /// It hung up, which is what a process does that ends.
     fn wait_for_death(&self) {
         let until = Instant::now() + GRACE;
-        while state(self.pid) == State::Alive && Instant::now() < until {
+        while self.child.state() == State::Alive && Instant::now() < until {
             std::thread::sleep(Duration::from_micros(200));
-        }
-    }
-
-    /// Kills the group while the child still holds its number, then takes its status. No status: somebody else took it.
-    #[expect(unsafe_code, reason = "signals and children by number have no safe counterpart in the standard library")]
-    fn collect(&mut self) -> (Option<i32>, Duration) {
-        self.collected = true;
-        self.listener = None;
-        // SAFETY: these calls take numbers, and the addresses of a status and of an all-zero usage that live long enough.
-        unsafe {
-            // Once somebody else has collected it, its number may already be another process's.
-            if state(self.pid) != State::Gone {
-                libc::kill(-self.pid, libc::SIGKILL);
-                libc::kill(self.pid, libc::SIGKILL);
-            }
-            let mut status = 0;
-            let mut usage: libc::rusage = std::mem::zeroed();
-            loop {
-                if libc::wait4(self.pid, &raw mut status, 0, &raw mut usage) == self.pid {
-                    return (Some(status), duration(usage.ru_utime) + duration(usage.ru_stime));
-                }
-                if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-                    return (None, Duration::ZERO);
-                }
-            }
-        }
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if !self.collected {
-            self.collect();
-        }
-    }
-}
-
-fn duration(time: libc::timeval) -> Duration {
-    Duration::from_secs(time.tv_sec.unsigned_abs()) + Duration::from_micros(time.tv_usec.unsigned_abs())
-}
-
-/// How a child is, without collecting it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Alive,
-    Dead,
-    /// Somebody else collected it.
-    Gone,
-}
-
-#[expect(unsafe_code, reason = "children by number have no safe counterpart in the standard library")]
-fn state(pid: libc::pid_t) -> State {
-    // SAFETY: all-zero bytes are a valid answer, and the call writes one whole answer.
-    unsafe {
-        let mut found: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
-        match libc::waitid(libc::P_PID, pid.unsigned_abs(), &raw mut found, flags) {
-            0 if found.si_pid() == pid => State::Dead,
-            0 => State::Alive,
-            _ => State::Gone,
         }
     }
 }

@@ -73,6 +73,104 @@ fn extended_attributes() {
 }
 
 #[test]
+fn access_lists() {
+    let folder = Folder::new("lists");
+    let (plain, listed) = (folder.file("plain.py", OLD), folder.file("listed.py", OLD));
+    let set = |arguments: &[&str], path: &Path| {
+        Command::new("setfacl").args(arguments).arg(path).output().is_ok_and(|output| output.status.success())
+    };
+    if !set(&["-m", "u:65534:rw,g:65534:r"], &listed) || !set(&["-d", "-m", "u:1234:rwx"], folder.path()) {
+        return skip("setfacl is not installed or not supported here");
+    }
+    let get = |path: &Path| {
+        String::from_utf8(Command::new("getfacl").args(["-p", "-n"]).arg(path).output().unwrap().stdout).unwrap()
+    };
+    let before = (get(&plain), get(&listed));
+    for file in [&plain, &listed] {
+        write_atomically(file, &Digest::of(OLD), NEW).unwrap();
+    }
+    assert_eq!((get(&plain), get(&listed)), before);
+}
+
+#[test]
+fn names_of_every_kind() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::new("names");
+    let longest = [b"n".repeat(252).as_slice(), b".py"].concat();
+    for name in [b"a b\n\xFF`$x'.py".as_slice(), "e\u{301}\u{e9}.py".as_bytes(), longest.as_slice(), b"-rf.py", b".py"]
+    {
+        let file = folder.path().join(std::ffi::OsStr::from_bytes(name));
+        std::fs::write(&file, OLD).unwrap();
+        write_atomically(&file, &Digest::of(OLD), NEW).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), NEW);
+    }
+}
+
+/// Limits of the shell: too few descriptors, too small files. The old text stays, nothing is left.
+#[test]
+fn limits_of_the_process() {
+    let folder = Folder::new("limits");
+    let file = folder.file("m.py", OLD);
+    let program = std::env::current_exe().unwrap();
+    let with = |limits: &str| {
+        let output = Command::new("sh")
+            .args(["-c", &format!("{limits}; exec \"$0\" --exact apply::large_in_child --nocapture --test-threads=1")])
+            .arg(&program)
+            .env("EFFECTS_LARGE", &file)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.split(['<', '>']).nth(1).unwrap_or(&text).to_owned()
+    };
+    assert_eq!(with("trap '' XFSZ; ulimit -f 8"), "DiskFull");
+    assert_eq!((std::fs::read(&file).unwrap().as_slice(), folder.names()), (OLD, vec!["m.py".to_owned()]));
+    let outcomes: Vec<String> = (4..14)
+        .map(|count| {
+            std::fs::write(&file, OLD).unwrap();
+            let outcome = with(&format!("ulimit -n {count}"));
+            assert!(outcome == "done" || std::fs::read(&file).unwrap() == OLD, "{count} descriptors: {outcome}");
+            assert_eq!(folder.names(), ["m.py"], "{count} descriptors: {outcome}");
+            outcome
+        })
+        .collect();
+    assert_eq!(
+        (outcomes.first().unwrap() == "done", outcomes.last().unwrap() == "done"),
+        (false, true),
+        "{outcomes:?}"
+    );
+}
+
+#[test]
+fn large_in_child() {
+    let Ok(file) = std::env::var("EFFECTS_LARGE") else { return };
+    let old = std::fs::read(&file).unwrap();
+    let outcome = match write_atomically(Path::new(&file), &Digest::of(&old), &b"# x\n".repeat(10_000)) {
+        Ok(_) => "done".to_owned(),
+        Err(fault) => format!("{fault:?}").split(['(', ' ']).next().unwrap().to_owned(),
+    };
+    println_raw(&outcome);
+}
+
+#[test]
+fn one_of_many_wins() {
+    let folder = Folder::new("many");
+    for round in 0..20 {
+        let file = folder.file("m.py", OLD);
+        let wins: usize = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16)
+                .map(|n| {
+                    let file = &file;
+                    scope.spawn(move || write_atomically(file, &Digest::of(OLD), format!("x = {n}\n").as_bytes()))
+                })
+                .collect();
+            all.into_iter().map(|one| one.join().unwrap()).filter(Result::is_ok).count()
+        });
+        assert_eq!(wins, 1, "round {round}");
+        assert_eq!(folder.names(), ["m.py"]);
+    }
+}
+
+#[test]
 fn links() {
     let folder = Folder::new("links");
     std::fs::create_dir(folder.path().join("real")).unwrap();

@@ -53,7 +53,13 @@ impl Proposer for DriftProposer {
 impl DriftProposer {
     fn problem(&self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Problem {
         let evidence = ask.evidence;
-        let (members, distributions): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let members = sanare_drift::library::questions(&evidence.source, ask.function);
+        // Looking a version up is dear: only what the module speaks of is asked for.
+        let distributions: Vec<String> = sanare_drift::library::distributions()
+            .into_iter()
+            .filter(|name| evidence.source.contains(name))
+            .map(str::to_owned)
+            .collect();
         let runtime = Runtime {
             python: evidence.python,
             // A host that cannot answer leaves the facts empty: the library table then applies nothing.
@@ -115,11 +121,8 @@ fn candidate(
             .map(|mapping| (mapping.expected.clone(), mapping.seen.clone()))
             .collect(),
         twins,
-        expected_names: layers
-            .iter()
-            .flat_map(|layer| &layer.mappings)
-            .map(|mapping| mapping.expected.clone())
-            .collect(),
+        // Left to the gate, which reads the old body itself.
+        expected_names: Vec::new(),
     }))
 }
 

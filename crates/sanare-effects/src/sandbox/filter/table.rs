@@ -14,8 +14,8 @@ macro_rules! calls {
     ($($name:ident)*) => { &[$((stringify!($name), libc::$name),)*] };
 }
 
-/// Two calls that libc does not name yet; such numbers are the same on all machines.
-const NEW_ATTRIBUTE_CALLS: &[Call] = &[("SYS_setxattrat", 463), ("SYS_removexattrat", 466)];
+/// Calls that libc does not name everywhere yet; such numbers are the same on all machines.
+const NEWER: &[Call] = &[("SYS_fchmodat2", 452), ("SYS_setxattrat", 463), ("SYS_removexattrat", 466)];
 
 pub(super) const GROUPS: &[Group] = &[
     // Sockets. A connected pair of one's own stays: event loops wake themselves with it, and it leads nowhere.
@@ -48,9 +48,9 @@ pub(super) const GROUPS: &[Group] = &[
         refusal: Refusal::Quiet(libc::EPERM),
     },
     // Modes, owners, times and attributes, which Landlock leaves free on every readable path.
-    told(calls![SYS_fchmod SYS_fchmodat SYS_fchmodat2 SYS_fchown SYS_fchownat SYS_utimensat]),
+    told(calls![SYS_fchmod SYS_fchmodat SYS_fchown SYS_fchownat SYS_utimensat]),
     told(calls![SYS_setxattr SYS_lsetxattr SYS_fsetxattr SYS_removexattr SYS_lremovexattr SYS_fremovexattr]),
-    told(NEW_ATTRIBUTE_CALLS),
+    told(NEWER),
     // Requests to devices and file systems: only those that plain programs make.
     Group {
         calls: calls![SYS_ioctl],
