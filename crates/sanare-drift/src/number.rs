@@ -77,8 +77,8 @@ impl Grammar {
         let written = Written::of(text)?;
         let style_fits = !written.negative || written.style == self.negative || written.style == Negative::Leading;
         if !style_fits
-            || written.prefix.is_some() != !self.prefixes.is_empty()
-            || written.suffix.is_some() != !self.suffixes.is_empty()
+            || written.prefix.is_some() == self.prefixes.is_empty()
+            || written.suffix.is_some() == self.suffixes.is_empty()
         {
             return None;
         }

@@ -96,7 +96,7 @@ impl<'a> Name<'a> {
         {
             return false;
         }
-        fn part<'t>(tokens: &'t [String], takes: impl Fn(&str) -> bool) -> Vec<&'t str> {
+        fn part(tokens: &[String], takes: impl Fn(&str) -> bool) -> Vec<&str> {
             tokens.iter().map(String::as_str).filter(|token| takes(token)).collect()
         }
         let fixed = |tokens| part(tokens, |token| !moves(token, lexicon));
