@@ -1,5 +1,6 @@
 //! How fast the redactor is: MB/s on one core for logs, JSON and source, and on text that is made to be slow.
 
+#![allow(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
 use sanare_core::redact::{Policy, Redactor};
 use std::hint::black_box;
 use std::io::{self, Write};

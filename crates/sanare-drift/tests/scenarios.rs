@@ -1,5 +1,6 @@
 //! The drift scenarios of C142 that are about tables: old and new input right, with memory and without.
 
+#![allow(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod harness;

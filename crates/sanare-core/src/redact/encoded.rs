@@ -53,7 +53,7 @@ pub(super) fn next_run(text: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// What a run stands for, if it decodes to readable text: base64 (also without its beginning), or hex.
 pub(super) fn decode(run: &[u8]) -> Option<Vec<u8>> {
-    if run.len() % 2 == 0 && run.iter().all(u8::is_ascii_hexdigit) {
+    if run.len().is_multiple_of(2) && run.iter().all(u8::is_ascii_hexdigit) {
         let bytes: Vec<u8> = run.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect();
         return readable(&bytes).then_some(bytes);
     }
@@ -127,7 +127,7 @@ mod tests {
             let text: Vec<u8> = (0..300)
                 .map(|_| {
                     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    if (seed >> 33) % 23 == 0 { b' ' } else { b'a' }
+                    if (seed >> 33).is_multiple_of(23) { b' ' } else { b'a' }
                 })
                 .collect();
             assert_eq!(fast(&text), slow(&text));

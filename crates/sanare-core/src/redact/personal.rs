@@ -173,7 +173,7 @@ fn next_digit(text: &[u8], mut at: usize) -> Option<usize> {
         let word = u64::from_le_bytes(eight.try_into().ok()?);
         let turned = word ^ 0x3030_3030_3030_3030;
         // Bytes above 9 carry into their high bit, and bytes that have it already are none either.
-        let others = ((turned & !HIGH) + 0x7676_7676_7676_7676 | turned) & HIGH;
+        let others = (((turned & !HIGH) + 0x7676_7676_7676_7676) | turned) & HIGH;
         if others != HIGH {
             return Some(at + ((!others & HIGH).trailing_zeros() / 8) as usize);
         }
@@ -380,7 +380,7 @@ fn luhn(digits: &[u8]) -> bool {
             }
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 fn card(text: &[u8], start: usize, end: usize) -> Option<Hit> {

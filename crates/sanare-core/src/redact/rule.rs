@@ -34,6 +34,7 @@ pub(super) enum Check {
 /// A rule as it is written in a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "examples are read by the test of the data alone")]
 pub(super) struct RuleText {
     pub id: String,
     pub keywords: Vec<String>,

@@ -302,7 +302,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
     fn plain_word(&self, end: usize) -> bool {
         let mut rest = self.text[end..].iter().copied();
-        if !rest.next().is_some_and(|c| c == b'=') {
+        if rest.next().is_none_or(|c| c != b'=') {
             return false;
         }
         let mut letters = 0;

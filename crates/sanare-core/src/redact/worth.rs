@@ -256,7 +256,7 @@ fn identifier_like(part: &[u8]) -> bool {
 
 /// A token that looks made by a machine: long enough, of mixed kinds, not made of words, numbers and dates.
 pub(super) fn looks_random(value: &[u8], least: usize) -> bool {
-    if value.len() < least || value.iter().any(|&c| c == b' ' || c < 0x20) {
+    if value.len() < least || value.iter().any(|&c| c <= b' ') {
         return false;
     }
     if is_path(value)

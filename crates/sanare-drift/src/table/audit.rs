@@ -81,7 +81,7 @@ fn words_gone(view: &View, place: usize, uses: &[Use], shown: &str) -> Option<An
         .collect();
     let cells = cells(view, place);
     let occurs = |word: &&str| cells.iter().any(|cell| cell.trim() == *word);
-    if compared.is_empty() || cells.is_empty() || compared.iter().any(|word| occurs(word)) {
+    if compared.is_empty() || cells.is_empty() || compared.iter().any(occurs) {
         return None;
     }
     let said = format!("`{shown}` is compared with {}, which does not occur in it any more", compared.join(", "));

@@ -44,7 +44,7 @@ pub(crate) fn ability_of(path: &str) -> Option<&'static Ability> {
 }
 
 fn is_allowed(case: &Case<'_>, ability: &Ability) -> bool {
-    case.context.allow_abilities.iter().any(|allowed| *allowed == ability.id)
+    case.context.allow_abilities.contains(&ability.id)
 }
 
 /// Warning filters inside `with warnings.catch_warnings()` end with it.
