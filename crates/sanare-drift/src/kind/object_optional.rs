@@ -144,6 +144,7 @@ pub(crate) fn null(view: &View) -> Option<Answer> {
     match view.trouble()? {
         Trouble::Leaf(place) => null_leaf(view, &place),
         Trouble::Null(place) => null_record(view, &place),
+        Trouble::Empty(place) => empty_list(view, &place),
         _ => None,
     }
 }
@@ -200,6 +201,45 @@ fn null_record(view: &View, place: &Place) -> Option<Answer> {
     let comment = format!("{name} is null in records that have none");
     draft.note(first?, &comment);
     layer("object_null", draft.finish(), Tier::B, comment.clone(), vec![said], Vec::new())
+}
+
+/// The first member of a list that is empty in some records.
+fn empty_list(view: &View, place: &Place) -> Option<Answer> {
+    let all = view.at(place);
+    let empty = all.iter().filter(|value| value.as_list().is_some_and(<[Value]>::is_empty)).count();
+    if empty == 0 || empty == all.len() {
+        return None;
+    }
+    let read = |read: &&Read| matches!(read.place.steps.last(), Some(Step::Index(_))) && place.holds(&read.place);
+    let firsts: Vec<&Read> =
+        view.reading.reads.iter().filter(|one| one.place.steps.len() == place.steps.len() + 1).filter(read).collect();
+    let mut draft = Draft::new(view.subject);
+    let mut note = None;
+    for first in firsts {
+        let below: Vec<&Read> = view.keys_read(&first.place).map(|(_, read)| read).collect();
+        let ends: Vec<&Read> = if below.is_empty() { vec![first] } else { below };
+        for end in ends {
+            let plain = end.owner == 0 && end.how == How::Subscript && !view.reads_below(&end.place);
+            let range = match object_none::way(view, &end.place).filter(|_| plain) {
+                Some(Way::Plain) => end.range,
+                Some(Way::Converted(call)) => call,
+                None => return Some(refused_null(place)),
+            };
+            let (base, whole) = (draft.text(first.base), draft.text(range));
+            if !range.contains_range(first.range) {
+                return Some(refused_null(place));
+            }
+            note.get_or_insert(range);
+            let text = format!("{whole} if {base} else None");
+            let text = if draft.is_whole_value(range) { text } else { format!("({text})") };
+            draft.replace(range, text);
+        }
+    }
+    let name = bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..]));
+    let comment = format!("{name} is empty in records that have none");
+    draft.note(note?, &comment);
+    let said = format!("{empty} of {} are empty", all.len());
+    layer("object_optional", draft.finish(), Tier::B, comment, vec![said], Vec::new())
 }
 
 /// What says that a value may be null: others of the batch are not, or the memory says so.
@@ -262,6 +302,24 @@ mod tests {
             ..rows(source, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
         };
         check(&user(USER), &["(r[\"user\"][\"login\"] if r[\"user\"] is not None else None)"]);
+    }
+
+    #[test]
+    fn an_empty_list_has_no_first() {
+        let source =
+            "def load(data):\n    return [{\"id\": r[\"id\"], \"url\": r[\"images\"][0][\"url\"]} for r in data]\n";
+        let case = Case {
+            source,
+            old: r#"[{"id": 1, "images": [{"url": "a"}]}]"#,
+            new: r#"[{"id": 2, "images": []}, {"id": 3, "images": [{"url": "b"}]}]"#,
+            error: "IndexError: list index out of range",
+            at: "images",
+            file: false,
+        };
+        check(&case, &["(r[\"images\"][0][\"url\"] if r[\"images\"] else None)"]);
+        check(&Case { new: r#"[{"id": 2, "images": []}]"#, ..case }, &["no_proposer: "]);
+        let joined = "def load(data):\n    return \", \".join(r[\"images\"][0][\"url\"] for r in data)\n";
+        check(&Case { source: joined, ..case }, &["missing_field: "]);
     }
 
     #[test]
