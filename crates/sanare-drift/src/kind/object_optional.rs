@@ -48,7 +48,9 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
         let name = key_literal(whole, base)?;
         let (range, text) = match way {
             Way::Plain => (read.range, format!("{base}.get({name})")),
-            Way::Converted(call) => (call, format!("({} if {name} in {base} else None)", draft.text(call))),
+            Way::Converted(call) => {
+                (call, format!("({} if {base}.get({name}) is not None else None)", draft.text(call)))
+            }
         };
         first.get_or_insert(range);
         draft.replace(range, text);
@@ -79,7 +81,7 @@ fn absent_record(view: &View, place: &Place, key: &str, said: String) -> Option<
         let (base, whole) = (draft.text(outer.base), draft.text(outer.range));
         let name = key_literal(whole, base)?;
         first.get_or_insert(range);
-        let text = format!("{} if {name} in {base} else None", draft.text(range));
+        let text = format!("{} if {base}.get({name}) is not None else None", draft.text(range));
         let text = if draft.is_whole_value(range) { text } else { format!("({text})") };
         draft.replace(range, text);
     }
@@ -213,31 +215,38 @@ fn empty_list(view: &View, place: &Place) -> Option<Answer> {
     let read = |read: &&Read| matches!(read.place.steps.last(), Some(Step::Index(_))) && place.holds(&read.place);
     let firsts: Vec<&Read> =
         view.reading.reads.iter().filter(|one| one.place.steps.len() == place.steps.len() + 1).filter(read).collect();
+    let name = bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..]));
+    let comment = format!("{name} is empty in records that have none");
     let mut draft = Draft::new(view.subject);
-    let mut note = None;
     for first in firsts {
+        let [Step::Index(at)] = place.steps_to(&first.place) else { return None };
         let below: Vec<&Read> = view.keys_read(&first.place).map(|(_, read)| read).collect();
         let ends: Vec<&Read> = if below.is_empty() { vec![first] } else { below };
         for end in ends {
-            let plain = end.owner == 0 && end.how == How::Subscript && !view.reads_below(&end.place);
-            let range = match object_none::way(view, &end.place).filter(|_| plain) {
-                Some(Way::Plain) => end.range,
-                Some(Way::Converted(call)) => call,
-                None => return Some(refused_null(place)),
-            };
-            let (base, whole) = (draft.text(first.base), draft.text(range));
-            if !range.contains_range(first.range) {
+            let plain = end.owner == 0 && end.how == How::Subscript && end.literal && !view.reads_below(&end.place);
+            let stored = plain && object_none::way(view, &end.place) == Some(Way::Plain);
+            if !stored || !end.range.contains_range(first.range) {
                 return Some(refused_null(place));
             }
-            note.get_or_insert(range);
-            let text = format!("{whole} if {base} else None");
-            let text = if draft.is_whole_value(range) { text } else { format!("({text})") };
-            draft.replace(range, text);
+            let (list, whole) = (draft.text(first.base), draft.text(end.range));
+            let text = if end.range == first.range {
+                let called = draft.helper(&["first_of", "member_of"], &comment, |function| {
+                    vec![format!("def {function}(items):"), format!("    return items[{at}] if items else None")]
+                });
+                format!("{called}({list})")
+            } else {
+                let key = key_literal(whole, draft.text(end.base))?;
+                let called = draft.helper(&["of_first", "of_member"], &comment, |function| {
+                    vec![
+                        format!("def {function}(items, key):"),
+                        format!("    return items[{at}][key] if items else None"),
+                    ]
+                });
+                format!("{called}({list}, {key})")
+            };
+            draft.replace(end.range, text);
         }
     }
-    let name = bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..]));
-    let comment = format!("{name} is empty in records that have none");
-    draft.note(note?, &comment);
     let said = format!("{empty} of {} are empty", all.len());
     layer("object_optional", draft.finish(), Tier::B, comment, vec![said], Vec::new())
 }
@@ -291,7 +300,7 @@ mod tests {
     fn none_goes_where_the_value_would_go() {
         let new = r#"[{"id": 1}, {"id": 2, "gust": 5.5}]"#;
         check(&rows(STORED, new), &["# gust is left out of records that do not have it", "\"gust\": r.get(\"gust\")"]);
-        check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if \"gust\" in r else None)"]);
+        check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if r.get(\"gust\") is not None else None)"]);
         let null = |source| Case {
             error: "TypeError: float() argument must be a string or a real number, not 'NoneType'",
             ..rows(source, r#"[{"id": 1, "gust": null}, {"id": 2, "gust": 5.5}]"#)
@@ -316,7 +325,7 @@ mod tests {
             at: "images",
             file: false,
         };
-        check(&case, &["(r[\"images\"][0][\"url\"] if r[\"images\"] else None)"]);
+        check(&case, &["of_first(r[\"images\"], \"url\")"]);
         check(&Case { new: r#"[{"id": 2, "images": []}]"#, ..case }, &["no_proposer: "]);
         let joined = "def load(data):\n    return \", \".join(r[\"images\"][0][\"url\"] for r in data)\n";
         check(&Case { source: joined, ..case }, &["missing_field: "]);
