@@ -26,7 +26,7 @@ pub struct Decided {
 pub enum Undecided {
     /// There is no value to judge by.
     NoValues,
-    /// These values are dates in no known format (positions in the list).
+    /// These values are dates in no known format (positions in the list; the first ones where it is most of them).
     NotDates(Vec<usize>),
     /// Day first and month first (or year first) both read every value: two of the formats.
     DayOrMonth(String, String),

@@ -39,6 +39,7 @@ mod object_text;
 mod object_time;
 mod object_unwrapped;
 mod object_xml;
+mod object_xml_none;
 mod rows;
 mod sheet;
 pub(crate) mod units;
@@ -105,6 +106,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "library", answer: library::answer },
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },
+    Kind { name: "object_xml_none", answer: object_xml_none::answer },
     Kind { name: "bug_unbound", answer: bug_unbound::answer },
     Kind { name: "bug_zero", answer: bug_zero::answer },
     Kind { name: "bug_environment", answer: bug_environment::answer },

@@ -96,10 +96,6 @@ pub struct Entry {
     pub near: Vec<EntryId>,
     /// Entries that exclude it.
     pub opposites: Vec<EntryId>,
-    /// Names that mean exactly this.
-    pub examples: Vec<String>,
-    /// Names that look like it and mean something else.
-    pub counterexamples: Vec<String>,
 }
 
 /// One meaning of a term.

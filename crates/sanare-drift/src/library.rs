@@ -5,6 +5,7 @@
 
 pub(crate) mod copy;
 pub(crate) mod forms;
+mod forms_arguments;
 mod forms_text;
 pub(crate) mod sites;
 

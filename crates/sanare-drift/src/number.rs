@@ -49,7 +49,7 @@ pub enum Negative {
 pub enum Undecided {
     /// There is no value to judge by.
     NoValues,
-    /// These values are no numbers in any grammar (positions in the list).
+    /// These values are no numbers in any grammar (positions in the list; the first ones where it is most of them).
     NotNumbers(Vec<usize>),
     /// Two readings fit every value, such as `1.234`: one sentence that says so.
     TwoReadings(String),
@@ -77,8 +77,8 @@ impl Grammar {
         let written = Written::of(text)?;
         let style_fits = !written.negative || written.style == self.negative || written.style == Negative::Leading;
         if !style_fits
-            || written.prefix.is_some() != !self.prefixes.is_empty()
-            || written.suffix.is_some() != !self.suffixes.is_empty()
+            || written.prefix.is_some() == self.prefixes.is_empty()
+            || written.suffix.is_some() == self.suffixes.is_empty()
         {
             return None;
         }
@@ -92,6 +92,9 @@ impl Grammar {
         reading.read(written.core).map(|text| signed(written.negative, &text))
     }
 }
+
+/// After so many values that are no numbers, most of a column, the rest is not looked at.
+const LEAST_STRANGERS: usize = 50;
 
 /// Decides the grammar of a column. Empty values and null words are to be left out by the caller.
 ///
@@ -107,6 +110,9 @@ pub fn decide(values: &[&str], remembered: Option<&Grammar>) -> Result<Grammar, 
         match Written::of(value) {
             Some(written) => column.add(&written),
             None => strangers.push(at),
+        }
+        if strangers.len() > LEAST_STRANGERS && strangers.len() * 2 > values.len() {
+            break;
         }
     }
     if !strangers.is_empty() {

@@ -169,7 +169,8 @@ fn in_case_of(example: &str, word: &str) -> String {
 
 /// What a column of text is by its look, if all its values have it: `email`, `iban`, `uuid`, `url`, `currency`, `country`.
 pub fn validator(values: &[&str]) -> Option<&'static str> {
-    const VALIDATORS: &[(&str, fn(&str) -> bool)] = &[
+    type Test = fn(&str) -> bool;
+    const VALIDATORS: &[(&str, Test)] = &[
         ("email", is_email),
         ("iban", is_iban),
         ("uuid", is_uuid),

@@ -45,13 +45,13 @@ pub fn marks(root: &Value, steps: &[Step], records: usize, list: &str) -> Marks 
 
 fn read(map: &Value, text: &str, records: usize, list: &str, marks: &mut Marks, depth: usize) {
     for (key, value) in map.as_map().unwrap_or_default() {
-        let word: String = key.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
+        let word = word_of(key);
         let here = format!("{text}[{}]", literal(key));
         let mut guard = |condition: String| {
             marks.guards.push(format!("if {condition}:"));
             marks.guards.push("    raise ValueError(\"the reply holds only a part of the records\")".into());
         };
-        if MORE.contains(&word.as_str()) && is_scalar(value) {
+        if says_more(&word) && is_scalar(value) {
             if is_true(value) {
                 marks.incomplete = Some(format!("`{key}` says that there is more"));
             }
@@ -74,10 +74,26 @@ fn read(map: &Value, text: &str, records: usize, list: &str, marks: &mut Marks, 
             marks.full = true;
         } else if PAGES.contains(&word.as_str()) && number(value).is_some_and(|pages| pages > 1) {
             marks.incomplete = Some(format!("`{key}` says that there are more pages"));
-        } else if depth > 0 && ENVELOPES.contains(&word.as_str()) && matches!(value, Value::Map(_)) {
+        } else if depth > 0 && (ENVELOPES.iter().any(|part| word.contains(part)) || speaks_of_more(value)) {
             read(value, &here, records, list, marks, depth - 1);
         }
     }
+}
+
+/// Whether a mapping speaks of further data.
+fn speaks_of_more(map: &Value) -> bool {
+    let entries = map.as_map().unwrap_or_default();
+    entries.iter().any(|(key, value)| word_of(key) != "next" && says_more(&word_of(key)) && is_scalar(value))
+}
+
+fn word_of(key: &str) -> String {
+    key.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase()
+}
+
+/// Whether a name is that of a further page, a cursor, or a flag that there is more.
+fn says_more(word: &str) -> bool {
+    let next = word.contains("next") && MORE_PARTS.iter().any(|part| word.contains(part));
+    next || matches!(word, "next" | "more") || MORE.iter().any(|name| word.ends_with(name))
 }
 
 fn is_scalar(value: &Value) -> bool {
@@ -104,46 +120,39 @@ fn is_true(value: &Value) -> bool {
 
 /// Names of a count of pages.
 pub fn is_page_count(name: &str) -> bool {
-    let word: String = name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
+    let word = word_of(name);
     PAGES.contains(&word.as_str())
 }
 
 /// Names of a page's own number.
 pub fn is_page_number(name: &str) -> bool {
-    let word: String = name.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>().to_lowercase();
+    let word = word_of(name);
     matches!(
         word.as_str(),
         "page" | "pagenumber" | "pageno" | "number" | "pagenum" | "index" | "pageindex" | "seq" | "sequence" | "no"
     )
 }
 
+const MORE_PARTS: &[&str] =
+    &["page", "cursor", "token", "link", "url", "uri", "offset", "href", "key", "start", "marker"];
+
 const MORE: &[&str] = &[
-    "next",
-    "nextpage",
-    "nexturl",
-    "nextlink",
-    "nextpagetoken",
-    "nexttoken",
-    "nextcursor",
     "hasmore",
     "hasnext",
-    "hasnextpage",
-    "more",
     "moreresults",
-    "odatanextlink",
+    "moreitems",
+    "moredata",
     "continuation",
     "continuationtoken",
     "continue",
     "cursor",
-    "endcursor",
     "scrollid",
     "truncated",
-    "istruncated",
     "partial",
-    "nextoffset",
-    "nexthref",
+    "incompleteresults",
     "paginationtoken",
     "lastevaluatedkey",
+    "moreavailable",
 ];
 
 const LAST: &[&str] = &["islast", "lastpage", "islastpage", "complete", "iscomplete", "done"];
@@ -175,17 +184,4 @@ const LIMITS: &[&str] = &["perpage", "pagesize", "limit", "maxresults", "itemspe
 
 const OFFSETS: &[&str] = &["offset", "start", "startat", "skip", "startindex"];
 
-const ENVELOPES: &[&str] = &[
-    "meta",
-    "metadata",
-    "paging",
-    "pagination",
-    "links",
-    "page",
-    "pageinfo",
-    "info",
-    "cursors",
-    "resultset",
-    "summary",
-    "navigation",
-];
+const ENVELOPES: &[&str] = &["meta", "pag", "links", "info", "cursors", "summary", "navigation", "header"];

@@ -73,9 +73,9 @@ impl Helper<'_> {
                     format!("{name}({base}, {key})")
                 })
             }
-            How::Get(_) if self.steps.is_empty() && read.literal => {
-                let text = draft.text(read.range);
-                Some(format!("({base}[{new}] if {new} in {base} and {old} not in {base} else {text})"))
+            How::Get(default) if self.steps.is_empty() && read.literal => {
+                let rest = default.map(|range| format!(", {}", draft.text(range))).unwrap_or_default();
+                Some(format!("{base}.get({old}, {base}.get({new}{rest}))"))
             }
             How::Pop if self.steps.is_empty() && read.literal => {
                 Some(format!("{base}.pop({old} if {old} in {base} else {new})"))

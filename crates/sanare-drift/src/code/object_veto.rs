@@ -209,6 +209,14 @@ const QUALIFIERS: &[&str] = &[
     "percentile",
     "promised",
     "scheduled",
+    "related",
+    "other",
+    "linked",
+    "similar",
+    "another",
+    "alternative",
+    "neighbor",
+    "sibling",
 ];
 
 const NEGATIONS: &[&str] =

@@ -57,6 +57,8 @@ pub enum Trouble {
     },
     /// Something that is read from is null.
     Null(Place),
+    /// A list is empty where its first or last member is read.
+    Empty(Place),
     /// A mapping is read from, and something else is there.
     NotMap(Place),
     /// Members are taken, and there is no list.
@@ -138,6 +140,7 @@ impl<'a> View<'a> {
         let fits = |trouble: &Trouble| match trouble {
             Trouble::Absent { key, .. } => self.missing_key() == Some(key) || message.contains("NoneType"),
             Trouble::Null(_) => message.contains("NoneType"),
+            Trouble::Empty(_) => class == "IndexError",
             Trouble::NotMap(_) | Trouble::NotList(_) => {
                 matches!(class, "TypeError" | "KeyError" | "AttributeError" | "IndexError" | "ValueError")
             }
@@ -225,6 +228,10 @@ impl<'a> View<'a> {
                     if here.iter().any(wrong) {
                         return Some(Trouble::NotList(place));
                     }
+                    let empty = |value: &&Value| value.as_list().is_some_and(<[Value]>::is_empty);
+                    if matches!(step, Step::Index(0 | -1)) && here.iter().any(empty) {
+                        return Some(Trouble::Empty(place));
+                    }
                 }
                 Step::Entry => {
                     if here.iter().any(|value| matches!(value, Value::Null)) {
@@ -309,6 +316,7 @@ impl Trouble {
         match self {
             Self::Absent { container, .. } => container,
             Self::Null(place)
+            | Self::Empty(place)
             | Self::NotMap(place)
             | Self::NotList(place)
             | Self::Leaf(place)

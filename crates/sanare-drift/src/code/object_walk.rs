@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use sanare_core::value::Value;
-use sanare_source::ast::{BoolOp, CmpOp, ExceptHandler, Expr, Operator, Parameters, Stmt, StmtFunctionDef, UnaryOp};
+use sanare_source::ast::{ExceptHandler, Expr, Operator, Stmt, StmtFunctionDef};
 use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
 
-use crate::code::object_path::{Step, values};
-use crate::code::object_reads::{Binding, Call, Entry, Form, How, Place, Read, Reading, Root, Text, Usage, Use};
+use crate::code::object_path::Step;
+use crate::code::object_reads::{Binding, Entry, Form, How, Place, Read, Reading, Root, Text, Usage, Use};
 
 /// How deep calls of project functions are followed.
-const CALL_DEPTH: usize = 4;
+pub(crate) const CALL_DEPTH: usize = 4;
 
 /// What an expression stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,12 +58,12 @@ pub(crate) struct Walker<'a> {
     pub(crate) names: HashMap<String, Sym>,
     pub(crate) imports: HashMap<String, String>,
     constants: HashMap<String, Sym>,
-    locals: Vec<&'a StmtFunctionDef>,
-    owner: usize,
-    via: Option<usize>,
-    active: Vec<&'a str>,
-    caught: usize,
-    returned: Option<Sym>,
+    pub(crate) locals: Vec<&'a StmtFunctionDef>,
+    pub(crate) owner: usize,
+    pub(crate) via: Option<usize>,
+    pub(crate) active: Vec<&'a str>,
+    pub(crate) caught: usize,
+    pub(crate) returned: Option<Sym>,
     steps_left: usize,
 }
 
@@ -237,7 +237,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn block(&mut self, body: &'a [Stmt]) {
+    pub(crate) fn block(&mut self, body: &'a [Stmt]) {
         for statement in body {
             if self.steps_left == 0 {
                 return;
@@ -443,215 +443,6 @@ impl<'a> Walker<'a> {
             };
             self.bind(target, part);
         }
-    }
-
-    /// Follows a call of a project function; `None` when there is no such function or it is too deep.
-    pub(crate) fn project_call(
-        &mut self,
-        name: &str,
-        range: TextRange,
-        arguments: &[(Option<String>, TextRange, Sym)],
-    ) -> Option<Sym> {
-        let (function, local) = match self.names.get(name) {
-            Some(Sym::Local(at)) => (*self.locals.get(*at)?, true),
-            Some(_) => return None,
-            None => (self.module_function(name)?, false),
-        };
-        let method = name.contains('.');
-        if self.active.len() > CALL_DEPTH || self.active.contains(&function.name.as_str()) {
-            return None;
-        }
-        let (owner, via) = (self.owner, self.via);
-        if !local && owner == 0 {
-            let data = arguments.iter().filter_map(|(_, range, sym)| match sym {
-                Sym::At(place) => Some((*range, place.clone())),
-                Sym::Iter(member) => match &**member {
-                    Sym::At(place) => place.parent().map(|(list, _)| (*range, list)),
-                    _ => None,
-                },
-                _ => None,
-            });
-            let call = Call { function: name.to_owned(), range, arguments: data.collect() };
-            self.via = match self.out.calls.iter().position(|known| *known == call) {
-                Some(at) => Some(at),
-                None => {
-                    self.out.calls.push(call);
-                    Some(self.out.calls.len() - 1)
-                }
-            };
-        }
-        if !local {
-            self.owner += 1;
-        }
-        let inside = if local { self.names.clone() } else { HashMap::new() };
-        let before = std::mem::replace(&mut self.names, inside);
-        let caught = self.caught;
-        if !local {
-            self.caught = 0;
-        }
-        self.bind_parameters(&function.parameters, arguments, method && !local);
-        self.active.push(function.name.as_str());
-        let returned = self.returned.take();
-        self.block(&function.body);
-        let result = std::mem::replace(&mut self.returned, returned).unwrap_or(Sym::Literal);
-        self.active.pop();
-        self.names = before;
-        self.caught = caught;
-        (self.owner, self.via) = (owner, via);
-        if let (Sym::At(place), false) = (&result, local) {
-            self.enter(place, range);
-        }
-        Some(result)
-    }
-
-    fn module_function(&self, name: &str) -> Option<&'a StmtFunctionDef> {
-        let functions = self.source.functions(name);
-        match functions.as_slice() {
-            [only] if !only.is_async => Some(only),
-            _ => None,
-        }
-    }
-
-    fn bind_parameters(
-        &mut self,
-        parameters: &'a Parameters,
-        arguments: &[(Option<String>, TextRange, Sym)],
-        method: bool,
-    ) {
-        let mut positional = arguments.iter().filter(|(name, ..)| name.is_none()).map(|(_, _, sym)| sym.clone());
-        for (at, parameter) in parameters.iter_non_variadic_params().enumerate() {
-            let name = parameter.parameter.name.as_str();
-            if method && at == 0 && matches!(name, "self" | "cls") {
-                continue;
-            }
-            let named = arguments.iter().find(|(keyword, ..)| keyword.as_deref() == Some(name));
-            let sym = match named {
-                Some((_, _, sym)) => sym.clone(),
-                None => {
-                    positional.next().unwrap_or_else(|| parameter.default.as_deref().map_or(Sym::Unknown, constant))
-                }
-            };
-            self.names.insert(name.to_owned(), sym);
-        }
-    }
-
-    /// The class of the target's own methods, for calls through `self`.
-    pub(crate) fn in_class(&self, method: &str) -> Option<String> {
-        let name = self.active.first()?;
-        for statement in self.source.body() {
-            if let Stmt::ClassDef(class) = statement {
-                let has = |wanted: &str| {
-                    class
-                        .body
-                        .iter()
-                        .any(|inner| matches!(inner, Stmt::FunctionDef(def) if def.name.as_str() == wanted))
-                };
-                if has(name) && has(method) {
-                    return Some(format!("{}.{method}", class.name));
-                }
-            }
-        }
-        None
-    }
-
-    /// The values that the data at hand has at a place.
-    pub(crate) fn at(&self, place: &Place) -> Vec<&Value> {
-        match self.values.get(place.root) {
-            Some(Some(root)) => values(root, &place.steps),
-            _ => Vec::new(),
-        }
-    }
-
-    /// What stands for either. Of two places the one that the data at hand has.
-    pub(crate) fn merged(&self, left: Sym, right: Sym) -> Sym {
-        match (left, right) {
-            (left, right) if left == right => left,
-            (Sym::Literal, other) | (other, Sym::Literal) => other,
-            (Sym::Texts(mut left), Sym::Texts(right)) => {
-                left.extend(right.into_iter().filter(|text| !text.is_empty()));
-                left.dedup();
-                Sym::Texts(left)
-            }
-            (Sym::Tuple(left), Sym::Tuple(right)) if left.len() == right.len() => {
-                Sym::Tuple(left.into_iter().zip(right).map(|(left, right)| self.merged(left, right)).collect())
-            }
-            (Sym::At(left), Sym::At(right)) => self.found(&[left, right]),
-            _ => Sym::Unknown,
-        }
-    }
-
-    /// The one of these places that the data at hand has.
-    pub(crate) fn found(&self, places: &[Place]) -> Sym {
-        let mut there = places.iter().filter(|place| !self.at(place).is_empty());
-        match (there.next(), there.next()) {
-            (Some(only), None) => Sym::At(only.clone()),
-            _ => Sym::Unknown,
-        }
-    }
-
-    fn merged_names(&self, left: HashMap<String, Sym>, mut right: HashMap<String, Sym>) -> HashMap<String, Sym> {
-        let mut out = HashMap::new();
-        for (name, sym) in left {
-            let sym = match right.remove(&name) {
-                Some(other) => self.merged(sym, other),
-                None => sym,
-            };
-            out.insert(name, sym);
-        }
-        out.extend(right);
-        out
-    }
-
-    /// How a test comes out for every value of the data at hand, when it only asks for keys, types and nulls.
-    pub(crate) fn decided(&mut self, test: &'a Expr) -> Option<bool> {
-        match test {
-            Expr::UnaryOp(operation) if matches!(operation.op, UnaryOp::Not) => {
-                self.decided(&operation.operand).map(|answer| !answer)
-            }
-            Expr::BoolOp(operation) => {
-                let answers: Vec<Option<bool>> = operation.values.iter().map(|value| self.decided(value)).collect();
-                let stop = matches!(operation.op, BoolOp::Or);
-                if answers.contains(&Some(stop)) {
-                    return Some(stop);
-                }
-                answers.iter().all(|answer| *answer == Some(!stop)).then_some(!stop)
-            }
-            Expr::Compare(compare) => {
-                let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return None };
-                let sym = self.eval(&compare.left);
-                match op {
-                    CmpOp::In | CmpOp::NotIn => {
-                        let Sym::At(place) = self.eval(right) else { return None };
-                        let Sym::Texts(texts) = sym else { return None };
-                        let [text] = texts.as_slice() else { return None };
-                        let there = self.agreed(&place, |value| value.as_map().map(|_| value.get(text).is_some()))?;
-                        Some(there == matches!(op, CmpOp::In))
-                    }
-                    CmpOp::Is | CmpOp::IsNot if matches!(right, Expr::NoneLiteral(_)) => {
-                        let Sym::At(place) = sym else { return None };
-                        let null = self.agreed(&place, |value| Some(matches!(value, Value::Null)))?;
-                        Some(null == matches!(op, CmpOp::Is))
-                    }
-                    _ => None,
-                }
-            }
-            Expr::Call(call) if self.dotted(&call.func).as_deref() == Some("isinstance") => {
-                let [subject, class] = &*call.arguments.args else { return None };
-                let Sym::At(place) = self.eval(subject) else { return None };
-                let class = self.dotted(class)?;
-                if !matches!(class.as_str(), "dict" | "list" | "str" | "int" | "float" | "bool") {
-                    return None;
-                }
-                self.agreed(&place, |value| Some(value.type_name() == class))
-            }
-            _ => None,
-        }
-    }
-
-    fn agreed(&self, place: &Place, ask: impl Fn(&Value) -> Option<bool>) -> Option<bool> {
-        let mut answers = self.at(place).into_iter().map(ask);
-        let first = answers.next()??;
-        answers.all(|answer| answer == Some(first)).then_some(first)
     }
 
     /// A lambda's body, its one parameter bound.

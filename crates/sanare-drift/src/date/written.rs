@@ -59,6 +59,9 @@ pub(super) struct Survey {
     years: Option<(u32, u32)>,
 }
 
+/// After so many values that are no dates, most of a column, the rest is not looked at.
+const LEAST_STRANGERS: usize = 50;
+
 impl Survey {
     pub fn of(values: &[&str]) -> Result<Self, Undecided> {
         let mut survey = Self::default();
@@ -69,6 +72,9 @@ impl Survey {
         for (at, value) in values.iter().enumerate() {
             let text = value.trim();
             survey.stripped |= text.len() != value.len();
+            if strangers.len() > LEAST_STRANGERS && strangers.len() * 2 > values.len() {
+                break;
+            }
             if !tokenize(text, &mut pieces, &mut numbers) {
                 strangers.push(at);
                 continue;

@@ -55,10 +55,11 @@ fn reason(failure: &Failure) -> Option<Reason> {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let names: Vec<String> = std::iter::once(&failure.class).chain(&failure.bases).map(|name| last(name)).collect();
     let of_system = names.iter().any(|name| name == "OSError" || name == "EnvironmentError" || name == "IOError");
-    if of_system && let Some(Value::Int(number)) = failure.args.first() {
-        if let Some((_, reason)) = NUMBERS.iter().find(|(known, _)| known == number) {
-            return Some(*reason);
-        }
+    if of_system
+        && let Some(Value::Int(number)) = failure.args.first()
+        && let Some((_, reason)) = NUMBERS.iter().find(|(known, _)| known == number)
+    {
+        return Some(*reason);
     }
     names.iter().find_map(|name| CLASSES.iter().find(|(known, _)| known == name).map(|(_, reason)| *reason))
 }

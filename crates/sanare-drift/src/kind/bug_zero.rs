@@ -31,7 +31,7 @@ pub(crate) fn answer(subject: &Subject) -> Option<Answer> {
     let text = scene.source.slice(*division);
     let divisor = scene.source.slice(&*division.right);
     let whole = whole_result(scene, division);
-    if !simple(&division.right) || !(whole && says_none(scene)) {
+    if !(simple(&division.right) && whole && says_none(scene)) {
         return Some(Answer::Refused(Refusal {
             reason: Reason::NoIdentity,
             summary: format!("`{divisor}` is zero, and nothing says what results then"),

@@ -100,7 +100,21 @@ fn to_mapping(view: &View, place: &Place) -> Option<Answer> {
         return None;
     }
     object_fit::fit(view, &entry, &records)?;
-    let id = key_field(view, place, &entry, &lists)?;
+    let name = named(place);
+    if only_values(view, place) {
+        let change = Change {
+            when: "isinstance({}, list)".into(),
+            body: Vec::new(),
+            becomes: "dict(enumerate({}))".into(),
+            comment: format!("{name} is now a list of records, where it was a mapping; only its values are read"),
+            helper: vec!["keyed", "by_key"],
+        };
+        let source = object_place::written(view, place, &change);
+        let evidence = format!("every record has {}", names.join(", "));
+        let summary = format!("{name}: a list in place of keyed records");
+        return layer("object_keyed", source, Tier::A, summary, vec![evidence], Vec::new());
+    }
+    let id = key_field(view, place, &lists)?;
     let key = literal(&id);
     let name = named(place);
     let text = records.iter().all(|record| matches!(record.get(&id), Some(Value::Text(_))));
@@ -126,17 +140,19 @@ fn to_mapping(view: &View, place: &Place) -> Option<Answer> {
     )
 }
 
+/// Whether the code asks for the values alone, never for a key.
+fn only_values(view: &View, place: &Place) -> bool {
+    let entry = place.then(Step::Entry);
+    let mut reads = view.reading.reads.iter().filter(|read| read.place == entry).peekable();
+    reads.peek().is_some() && reads.all(|read| read.how == How::Entries && view.text(read.range).ends_with(".values()"))
+}
+
 /// The field of the records that was their key: called as the code calls the key, or the only id, different in each.
-fn key_field(view: &View, place: &Place, entry: &Place, lists: &[&[Value]]) -> Option<String> {
+fn key_field(view: &View, place: &Place, lists: &[&[Value]]) -> Option<String> {
     let first = lists.iter().find_map(|list| list.first())?.as_map()?;
     let spoken = key_names(view, place);
-    let old = view.remembered(entry);
-    let fields: Vec<&String> = first
-        .iter()
-        .map(|(name, _)| name)
-        .filter(|name| lists.iter().all(|list| distinct(list, name)))
-        .filter(|name| old.as_ref().is_none_or(|shape| shape.key(name).is_none()))
-        .collect();
+    let fields: Vec<&String> =
+        first.iter().map(|(name, _)| name).filter(|name| lists.iter().all(|list| distinct(list, name))).collect();
     let called: Vec<&&String> = fields
         .iter()
         .filter(|name| {

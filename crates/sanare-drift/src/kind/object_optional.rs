@@ -34,13 +34,13 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
     let place = container.then(Step::Key(key.to_owned()));
     let said = evidence(view, container, key)?;
     let reads: Vec<&Read> = view.keys_read(container).filter(|(name, _)| *name == key).map(|(_, read)| read).collect();
+    if view.reads_below(&place) {
+        return absent_record(view, &place, key, said);
+    }
     let Some(way) = object_none::way(view, &place).filter(|_| reads.iter().all(|read| read.owner == 0 && read.literal))
     else {
         return Some(refused(key));
     };
-    if view.reads_below(&place) {
-        return Some(refused(key));
-    }
     let mut draft = Draft::new(view.subject);
     let mut first = None;
     for read in reads.iter().filter(|read| read.how == How::Subscript) {
@@ -48,9 +48,41 @@ fn absent(view: &View, container: &Place, key: &str) -> Option<Answer> {
         let name = key_literal(whole, base)?;
         let (range, text) = match way {
             Way::Plain => (read.range, format!("{base}.get({name})")),
-            Way::Converted(call) => (call, format!("({} if {name} in {base} else None)", draft.text(call))),
+            Way::Converted(call) => {
+                (call, format!("({} if {base}.get({name}) is not None else None)", draft.text(call)))
+            }
         };
         first.get_or_insert(range);
+        draft.replace(range, text);
+    }
+    let comment = format!("{} is left out of records that do not have it", bare(key));
+    draft.note(first?, &comment);
+    layer("object_optional", draft.finish(), Tier::B, comment.clone(), vec![said], Vec::new())
+}
+
+/// A record within the record is left out: what is read from it is `None`.
+fn absent_record(view: &View, place: &Place, key: &str, said: String) -> Option<Answer> {
+    let reads: Vec<&Read> = view.keys_read(place).map(|(_, read)| read).collect();
+    let plain = |read: &&Read| read.owner == 0 && read.how == How::Subscript && !view.reads_below(&read.place);
+    if reads.is_empty() || !reads.iter().all(plain) || view.takes_members(place) {
+        return Some(refused(key));
+    }
+    let mut draft = Draft::new(view.subject);
+    let mut first = None;
+    for read in &reads {
+        let Some(outer) = view.reading.reads.iter().find(|outer| outer.range == read.base && outer.literal) else {
+            return Some(refused(key));
+        };
+        let range = match object_none::way(view, &read.place) {
+            Some(Way::Plain) => read.range,
+            Some(Way::Converted(call)) => call,
+            None => return Some(refused(key)),
+        };
+        let (base, whole) = (draft.text(outer.base), draft.text(outer.range));
+        let name = key_literal(whole, base)?;
+        first.get_or_insert(range);
+        let text = format!("{} if {base}.get({name}) is not None else None", draft.text(range));
+        let text = if draft.is_whole_value(range) { text } else { format!("({text})") };
         draft.replace(range, text);
     }
     let comment = format!("{} is left out of records that do not have it", bare(key));
@@ -114,6 +146,7 @@ pub(crate) fn null(view: &View) -> Option<Answer> {
     match view.trouble()? {
         Trouble::Leaf(place) => null_leaf(view, &place),
         Trouble::Null(place) => null_record(view, &place),
+        Trouble::Empty(place) => empty_list(view, &place),
         _ => None,
     }
 }
@@ -172,6 +205,52 @@ fn null_record(view: &View, place: &Place) -> Option<Answer> {
     layer("object_null", draft.finish(), Tier::B, comment.clone(), vec![said], Vec::new())
 }
 
+/// The first member of a list that is empty in some records.
+fn empty_list(view: &View, place: &Place) -> Option<Answer> {
+    let all = view.at(place);
+    let empty = all.iter().filter(|value| value.as_list().is_some_and(<[Value]>::is_empty)).count();
+    if empty == 0 || empty == all.len() {
+        return None;
+    }
+    let read = |read: &&Read| matches!(read.place.steps.last(), Some(Step::Index(_))) && place.holds(&read.place);
+    let firsts: Vec<&Read> =
+        view.reading.reads.iter().filter(|one| one.place.steps.len() == place.steps.len() + 1).filter(read).collect();
+    let name = bare(&dotted(&place.steps[place.steps.len().saturating_sub(1)..]));
+    let comment = format!("{name} is empty in records that have none");
+    let mut draft = Draft::new(view.subject);
+    for first in firsts {
+        let [Step::Index(at)] = place.steps_to(&first.place) else { return None };
+        let below: Vec<&Read> = view.keys_read(&first.place).map(|(_, read)| read).collect();
+        let ends: Vec<&Read> = if below.is_empty() { vec![first] } else { below };
+        for end in ends {
+            let plain = end.owner == 0 && end.how == How::Subscript && end.literal && !view.reads_below(&end.place);
+            let stored = plain && object_none::way(view, &end.place) == Some(Way::Plain);
+            if !stored || !end.range.contains_range(first.range) {
+                return Some(refused_null(place));
+            }
+            let (list, whole) = (draft.text(first.base), draft.text(end.range));
+            let text = if end.range == first.range {
+                let called = draft.helper(&["first_of", "member_of"], &comment, |function| {
+                    vec![format!("def {function}(items):"), format!("    return items[{at}] if items else None")]
+                });
+                format!("{called}({list})")
+            } else {
+                let key = key_literal(whole, draft.text(end.base))?;
+                let called = draft.helper(&["of_first", "of_member"], &comment, |function| {
+                    vec![
+                        format!("def {function}(items, key):"),
+                        format!("    return items[{at}][key] if items else None"),
+                    ]
+                });
+                format!("{called}({list}, {key})")
+            };
+            draft.replace(end.range, text);
+        }
+    }
+    let said = format!("{empty} of {} are empty", all.len());
+    layer("object_optional", draft.finish(), Tier::B, comment, vec![said], Vec::new())
+}
+
 /// What says that a value may be null: others of the batch are not, or the memory says so.
 fn nullable(view: &View, place: &Place, nulls: usize, all: usize) -> Option<String> {
     if nulls > 0 && nulls < all {
@@ -221,7 +300,7 @@ mod tests {
     fn none_goes_where_the_value_would_go() {
         let new = r#"[{"id": 1}, {"id": 2, "gust": 5.5}]"#;
         check(&rows(STORED, new), &["# gust is left out of records that do not have it", "\"gust\": r.get(\"gust\")"]);
-        check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if \"gust\" in r else None)"]);
+        check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if r.get(\"gust\") is not None else None)"]);
         let null = |source| Case {
             error: "TypeError: float() argument must be a string or a real number, not 'NoneType'",
             ..rows(source, r#"[{"id": 1, "gust": null}, {"id": 2, "gust": 5.5}]"#)
@@ -232,6 +311,24 @@ mod tests {
             ..rows(source, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
         };
         check(&user(USER), &["(r[\"user\"][\"login\"] if r[\"user\"] is not None else None)"]);
+    }
+
+    #[test]
+    fn an_empty_list_has_no_first() {
+        let source =
+            "def load(data):\n    return [{\"id\": r[\"id\"], \"url\": r[\"images\"][0][\"url\"]} for r in data]\n";
+        let case = Case {
+            source,
+            old: r#"[{"id": 1, "images": [{"url": "a"}]}]"#,
+            new: r#"[{"id": 2, "images": []}, {"id": 3, "images": [{"url": "b"}]}]"#,
+            error: "IndexError: list index out of range",
+            at: "images",
+            file: false,
+        };
+        check(&case, &["of_first(r[\"images\"], \"url\")"]);
+        check(&Case { new: r#"[{"id": 2, "images": []}]"#, ..case }, &["no_proposer: "]);
+        let joined = "def load(data):\n    return \", \".join(r[\"images\"][0][\"url\"] for r in data)\n";
+        check(&Case { source: joined, ..case }, &["missing_field: "]);
     }
 
     #[test]

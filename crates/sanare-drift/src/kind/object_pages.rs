@@ -142,10 +142,8 @@ fn incomplete(outer: &Value, to_pages: &[Step], list: &[Value], records: usize) 
             return Some(why);
         }
     }
-    if let Some(last) = list.last() {
-        if let Some(why) = object_complete::marks(last, &[], usize::MAX, "").incomplete {
-            return Some(why);
-        }
+    if let Some(why) = list.last().and_then(|last| object_complete::marks(last, &[], usize::MAX, "").incomplete) {
+        return Some(why);
     }
     if let Some(key) = page_number(list) {
         let mut numbers: Vec<usize> = list.iter().filter_map(|page| page.get(key)).filter_map(number).collect();

@@ -225,10 +225,7 @@ mod tests {
             at: "fullName",
             file: false,
         };
-        check(
-            &case,
-            &["(r[\"nick_name\"] if \"nick_name\" in r and \"nickName\" not in r else r.get(\"nickName\", \"\"))"],
-        );
+        check(&case, &["r.get(\"nickName\", r.get(\"nick_name\", \"\"))"]);
     }
 
     #[test]

@@ -33,19 +33,22 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
     }
     match view.remembered(&place) {
         Some(ObjectShape::Leaf { profile }) if profile.type_name == "str" => {
-            if profile.leading_zeros || profile.number.as_ref().is_some_and(|number| !number.integer_only) {
-                return Some(refused(&place, "V9 the old text had zeros or decimals that a number does not show"));
-            }
+            let decimals = profile.number.as_ref().is_some_and(|number| !number.integer_only);
+            let why = "V9 the old text had zeros or decimals that a number does not show";
+            if profile.leading_zeros || decimals { Some(refused(&place, why)) } else { write(view, &place) }
         }
-        None => {}
-        Some(_) => return None,
+        None => write(view, &place),
+        Some(_) => None,
     }
+}
+
+fn write(view: &View, place: &Place) -> Option<Answer> {
     let name = bare(&spoken(&place.steps));
     let helper = |function: &str| {
         vec![format!("def {function}(value):"), "    return str(value) if isinstance(value, int) else value".into()]
     };
     let comment = format!("{name} now comes as a whole number, where it was text");
-    let source = object_leaf::converted(view, &place, &["text", "as_text", "to_text"], &comment, &helper);
+    let source = object_leaf::converted(view, place, &["text", "as_text", "to_text"], &comment, &helper);
     let evidence = format!("every {} is text or a whole number", dotted(&place.steps));
     layer("object_text", source, Tier::A, comment, vec![evidence], Vec::new())
 }

@@ -107,7 +107,7 @@ fn root_binding(scene: Scene) -> Option<Binding> {
 }
 
 /// The text of the one argument that is an XML document.
-fn document(scene: Scene) -> Option<String> {
+pub(crate) fn document(scene: Scene) -> Option<String> {
     let mut found = scene.problem.arguments.iter().filter_map(|argument| {
         let text = match &argument.file {
             Some(file) if file.complete => String::from_utf8(file.bytes.clone()).ok()?,

@@ -47,8 +47,6 @@ pub(super) struct Record<'a> {
     pub parts: Vec<&'a str>,
     pub near: Vec<&'a str>,
     pub opposites: Vec<&'a str>,
-    pub yes: Vec<&'a str>,
-    pub no: Vec<&'a str>,
     /// Lists of terms by language, abbreviations last.
     pub terms: [&'a str; LANGUAGES.len() + 1],
 }
@@ -57,8 +55,8 @@ pub(super) struct Record<'a> {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct File {
-    concept: BTreeMap<String, Written>,
-    qualifier: BTreeMap<String, Written>,
+    pub concept: BTreeMap<String, Written>,
+    pub qualifier: BTreeMap<String, Written>,
     negation: BTreeMap<String, Written>,
     context: BTreeMap<String, Written>,
     marker: BTreeMap<String, Written>,
@@ -66,15 +64,17 @@ pub(super) struct File {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct Written {
+pub(super) struct Written {
     role: Option<Role>,
     head: bool,
     relation: bool,
     parts: Vec<String>,
     near: Vec<String>,
     opposites: Vec<String>,
-    yes: Vec<String>,
-    no: Vec<String>,
+    /// Names that mean exactly this, for tests.
+    pub yes: Vec<String>,
+    /// Names that look like it and do not, for tests.
+    pub no: Vec<String>,
     abbr: String,
     en: String,
     de: String,
@@ -117,8 +117,6 @@ impl Written {
             parts: texts(&self.parts),
             near: texts(&self.near),
             opposites: texts(&self.opposites),
-            yes: texts(&self.yes),
-            no: texts(&self.no),
             terms: [
                 &self.en, &self.de, &self.fr, &self.es, &self.it, &self.pt, &self.nl, &self.pl, &self.cs, &self.hu,
                 &self.ro, &self.sv, &self.tr, &self.ja, &self.zh, &self.abbr,
@@ -167,7 +165,6 @@ impl Lexicon {
             return if owner { Ok(number) } else { Err(format!("`{id}` is declared twice")) };
         }
         let number = EntryId::try_from(self.entries.len()).map_err(|_| "too many entries".to_owned())?;
-        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         self.entries.push(Entry {
             id: id.to_owned(),
             kind,
@@ -177,8 +174,6 @@ impl Lexicon {
             parts: Vec::new(),
             near: Vec::new(),
             opposites: Vec::new(),
-            examples: owned(&record.yes),
-            counterexamples: owned(&record.no),
         });
         self.ids.insert(id.to_owned(), number);
         Ok(number)
@@ -234,8 +229,11 @@ impl Lexicon {
         if list.is_empty() {
             return;
         }
-        for term in list.split(',') {
-            let term = term.trim_ascii();
+        let mut rest = list;
+        while !rest.is_empty() {
+            let end = rest.bytes().position(|b| b == b',').unwrap_or(rest.len());
+            let term = rest[..end].trim_ascii();
+            rest = rest.get(end + 1..).unwrap_or_default();
             let (marked, term) = term.strip_prefix('~').map_or((false, term), |term| (true, term));
             if term.is_empty() {
                 continue;
@@ -243,7 +241,7 @@ impl Lexicon {
             let sense = Sense { entry: number, languages, marked, owner };
             if let Some(words) = simple_keys(term, scratch) {
                 self.add_term(&scratch.0, words, sense);
-                if scratch.1 != scratch.0 {
+                if !scratch.1.is_empty() {
                     self.add_term(&scratch.1, words, sense);
                 }
             } else {
@@ -261,40 +259,61 @@ impl Lexicon {
     }
 }
 
-/// The two keys of a term of plain lower-case words, by a short way, and how many words it has; nothing if it needs
-/// the long way.
+/// The keys of a term of plain lower-case words, by a short way, and how many words it has; nothing if it needs the
+/// long way. The second key, with umlauts as two letters, is empty where it is the first.
 pub(super) fn simple_keys(term: &str, (plain, wide): &mut (String, String)) -> Option<usize> {
     let mut words = 0;
     plain.clear();
     wide.clear();
-    for word in term.split(' ') {
-        if word.bytes().all(|b| b.is_ascii_lowercase()) && !word.is_empty() {
-            if matches!(word, "the" | "of" | "field" | "column" | "id" | "identifier" | "uuid" | "guid") && word != term
-            {
-                return None;
-            }
-            plain.push_str(word);
-            wide.push_str(word);
-            words += 1;
-            continue;
-        }
-        let unspaced = word.starts_with(names::is_unspaced);
-        if word.is_empty() || word.chars().any(|c| names::is_unspaced(c) != unspaced) {
+    let mut differs = false;
+    for word in term.as_bytes().split(|b| *b == b' ') {
+        words += 1;
+        if word.is_empty() || (is_noise(word) && word.len() < term.len()) {
             return None;
         }
-        for c in word.chars() {
-            match names::fold_lower(c)? {
-                names::Folded::One(letter) => {
-                    plain.push(letter);
-                    wide.push(letter);
-                }
-                names::Folded::Two(short, long) => {
-                    plain.push_str(short);
-                    wide.push_str(long);
-                }
+        differs |= !word.is_ascii();
+        if word.iter().any(|b| b.is_ascii() && !b.is_ascii_lowercase()) {
+            return None;
+        }
+    }
+    if !differs {
+        plain.extend(term.split(' '));
+        return Some(words);
+    }
+    let mut two = false;
+    let mut unspaced = None;
+    for c in term.chars() {
+        if c == ' ' {
+            unspaced = None;
+            continue;
+        }
+        // A word is of one script or goes the long way.
+        if *unspaced.get_or_insert(names::is_unspaced(c)) != names::is_unspaced(c) {
+            return None;
+        }
+        match names::fold_lower(c)? {
+            names::Folded::One(letter) => plain.push(letter),
+            names::Folded::Two(short, _) => {
+                two = true;
+                plain.push_str(short);
             }
         }
-        words += 1;
+    }
+    if two {
+        for c in term.chars().filter(|c| *c != ' ') {
+            match names::fold_lower(c)? {
+                names::Folded::One(letter) => wide.push(letter),
+                names::Folded::Two(_, long) => wide.push_str(long),
+            }
+        }
+        if wide == plain {
+            wide.clear();
+        }
     }
     Some(words)
+}
+
+/// Words that [`names::canonical`] may drop.
+fn is_noise(word: &[u8]) -> bool {
+    matches!(word, b"the" | b"of" | b"field" | b"column" | b"id" | b"identifier" | b"uuid" | b"guid")
 }

@@ -22,10 +22,8 @@ pub(super) fn literal(entry: &Entry, sites: &Sites, failure: &Failure) -> Option
         .collect();
     let [only] = texts.as_slice() else { return None };
     let text = sites.text(**only);
-    let mut change = Change::default();
-    change.first = Some(only.range());
-    change.edits.push(Edit::replace(only.range(), text.replace(&old, &new)));
-    Some(change)
+    let edits = vec![Edit::replace(only.range(), text.replace(&old, &new))];
+    Some(Change { edits, first: Some(only.range()), ..Change::default() })
 }
 
 /// What stands in a message for `{old}` and `{new}`.

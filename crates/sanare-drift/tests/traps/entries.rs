@@ -1,4 +1,5 @@
 //! The lexicon's files as they are written, to make names of.
+#![allow(clippy::disallowed_methods, reason = "tests read the data files")]
 
 use std::sync::OnceLock;
 

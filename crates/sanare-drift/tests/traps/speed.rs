@@ -1,4 +1,5 @@
 //! How long the lexicon and a mapping of 50 columns take; the bars hold in an optimised build.
+#![allow(clippy::disallowed_methods, reason = "tests measure time")]
 
 use std::time::{Duration, Instant};
 
