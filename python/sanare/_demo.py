@@ -170,7 +170,8 @@ def _tell_gates(checks: list[dict[str, Any]], paint: Paint) -> None:
         shown = {"passed": paint.good, "failed": paint.bad}.get(word, paint.bold)(word)
         if word == "passed":
             skipped = answers.count("skipped")
-            told = f"{answers.count('passed')} checks" + (f", {skipped} skipped" if skipped else "")
+            passed = answers.count("passed")
+            told = f"{passed} check{'' if passed == 1 else 's'}" + (f", {skipped} skipped" if skipped else "")
         else:
             told = "; ".join(f"{c.get('name')}: {c.get('reason')}" for c in of_gate if c.get("answer") == word)
         print(f"  gate {number}  {gate:<10} {shown:<8} {paint.faint(told)}".rstrip())
