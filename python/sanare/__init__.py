@@ -3,20 +3,26 @@
 Importing this module and decorating functions cost next to nothing: everything else is loaded when a function fails.
 """
 
-from __future__ import annotations
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal, TypeVar, overload
 
     from sanare._ask import request as request
-    from sanare._errors import Error as Error, HealRequested as HealRequested, SettingsError as SettingsError
+    from sanare._errors import Error as Error
+    from sanare._errors import HealRequested as HealRequested
+    from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
     from sanare._report import (
         Report as Report,
+    )
+    from sanare._report import (
         last_report as last_report,
+    )
+    from sanare._report import (
         report as report,
+    )
+    from sanare._report import (
         reports as reports,
     )
 

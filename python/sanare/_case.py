@@ -2,7 +2,7 @@
 
 DIR holds `loader.py` with a function `load`, an input on which it works (`old.*`), one on which it raises (`new.*`) and
 `task.toml` or `case.toml` with the kind of input. The loader is copied into a temporary project, imported from there,
-decorated, and called with the old and then the new input. Exit 0 and FILE: the call was healed. Exit 3: refused, with
+decorated, and called with the old and then the new input. Exit 0 and FILE (without `--out` the loader itself): healed. Exit 3: refused, with
 the reason as the last line. Anything else: an error.
 """
 
@@ -32,15 +32,17 @@ def main(argv: list[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="sanare-case-") as folder:
         project = Path(os.path.realpath(folder)) / "project"
-        return run(Path(rest[0]).resolve(), project, Path(out) if out else None)
+        case = Path(rest[0]).resolve()
+        return run(case, project, Path(out).resolve() if out else case / "loader.py")
 
 
-def run(case: Path, project: Path, out: Path | None) -> int:
+def run(case: Path, project: Path, out: Path) -> int:
     """Heals the case's loader in `project`."""
     import sanare
 
     project.mkdir()
     (project / "pyproject.toml").write_text('[project]\nname = "case"\nversion = "0"\n', encoding="utf-8")
+    # The bytes alone: a case folder may be read-only.
     shutil.copyfile(case / "loader.py", project / "loader.py")
     # The data does not belong to the program: it lies beside the project, as downloads do.
     data = project.parent / "data"
@@ -79,7 +81,8 @@ def run(case: Path, project: Path, out: Path | None) -> int:
             return 1
         if (project / "loader.py").read_bytes() != before and fields.get("status") == "applied":
             return _healed(project, out)
-        print(f"{fields.get('reason', '')}: {' '.join(str(fields.get('summary', '')).split())}")
+        word = fields.get("reason") or fields.get("status") or "refused"
+        print(f"{word}: {' '.join(str(fields.get('summary') or 'a repair waits for a person').split())}")
         return 3
     if (project / "loader.py").read_bytes() == before:
         print("the loader does not fail on its new input", file=sys.stderr)
@@ -87,9 +90,8 @@ def run(case: Path, project: Path, out: Path | None) -> int:
     return _healed(project, out)
 
 
-def _healed(project: Path, out: Path | None) -> int:
-    if out is not None:
-        shutil.copyfile(project / "loader.py", out)
+def _healed(project: Path, out: Path) -> int:
+    shutil.copyfile(project / "loader.py", out)
     return 0
 
 

@@ -8,6 +8,7 @@ byte for byte the original's. Anything that cannot be proved gets the wrapper in
 
 from __future__ import annotations
 
+import _ast
 import sys
 
 from sanare._source import FUTURE_FLAGS, HAS_QUALNAME, imports_of, lines_of, qualname_of, same_code, same_constants
@@ -266,10 +267,7 @@ def _strip_header(node: Any, first: int) -> None:
     decorators = node.decorator_list
     if decorators:
         line = min(decorator.lineno for decorator in decorators)
-        keep = _constant(None)
-        keep.lineno = keep.end_lineno = line
-        keep.col_offset = keep.end_col_offset = 0
-        node.decorator_list = [keep]
+        node.decorator_list = [_at(_ast.Constant(None), line, 0, line, 0)]
     args = node.args
     args.defaults = []
     args.kw_defaults = [None] * len(args.kwonlyargs)
@@ -285,11 +283,6 @@ def _template(text: str) -> list[Any]:
     for statement in body:
         _unplace(statement)
     return body
-
-
-def _constant(value: object) -> Any:
-    tree: Any = compile(f"({value!r})", "<sanare>", "eval", ONLY_AST, dont_inherit=True)
-    return tree.body
 
 
 def _unplace(node: Any) -> None:
@@ -400,6 +393,11 @@ class _Body:
                 setattr(node, field, self._mark_node(value))
         if name == "Yield":
             return _named(node)
+        if name == "Expr" and node.value.__class__.__name__ == "NamedExpr" and node.value.target.id == STARTED:
+            # Kept by plain assignment: one instruction, in the place of the one that throws the value away.
+            named = node.value
+            position = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+            return _at(_ast.Assign(targets=[named.target], value=named.value), *position)
         if name == "YieldFrom":
             node.value = _named(node.value)
         return node
@@ -430,36 +428,28 @@ class _Body:
                         self._record(value)
 
     def _noted(self, node: Any) -> Any:
-        call = _template(f"def f():\n    return {NOTE!r}(None)")[0].value
-        if node.value is not None:
-            call.args = [node.value]
-            for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-                setattr(call, name, getattr(node.value, name))
-                setattr(call.func, name, getattr(node.value, name))
-        elif node.lineno != -1:
-            for part in (call, call.func, call.args[0]):
-                for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-                    setattr(part, name, getattr(node, name))
+        """A `return` whose value goes through the note-taker."""
+        place = node.value if node.value is not None else node
+        position = (place.lineno, place.col_offset, place.end_lineno, place.end_col_offset)
+        value = node.value if node.value is not None else _at(_ast.Constant(None), *position)
+        call = _at(_ast.Call(func=_at(_ast.Constant(NOTE), *position), args=[value], keywords=[]), *position)
         if self.kind != "async_generator":
             node.value = call
             return node
         # An asynchronous generator cannot return a value: the note stands before the `return`.
-        statement = _template("def f():\n    None")[0]
-        statement.value = call
-        for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-            setattr(statement, name, getattr(call, name))
-        return [statement, node]
+        return [_at(_ast.Expr(value=call), *position), node]
 
 
 def _named(node: Any) -> Any:
     """`(started := node)`, at the node's own place."""
-    tree: Any = compile(f"({STARTED} := 0)", "<sanare>", "eval", ONLY_AST, dont_inherit=True)
-    named = tree.body
-    named.value = node
-    for part in (named, named.target):
-        for name in ("lineno", "end_lineno", "col_offset", "end_col_offset"):
-            setattr(part, name, getattr(node, name))
-    return named
+    position = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+    target = _at(_ast.Name(id=STARTED, ctx=_ast.Store()), *position)
+    return _at(_ast.NamedExpr(target=target, value=node), *position)
+
+
+def _at(node: Any, line: int, column: int, end_line: int, end_column: int) -> Any:
+    node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = line, column, end_line, end_column
+    return node
 
 
 def _compile(node: Any, code: CodeType, qualname: str, imports: set[str]) -> CodeType:

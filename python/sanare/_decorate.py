@@ -9,7 +9,6 @@ from sanare._guard import guard_function, guard_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FunctionType
     from typing import Any
 

@@ -150,7 +150,12 @@ class _State:
                         self.add(member.__get__(value), depth)
                     except AttributeError:
                         self.put("unset")
-        if kind.__module__ == "builtins" and kind.__name__ in ("function", "builtin_function_or_method", "type", "module"):
+        if kind.__module__ == "builtins" and kind.__name__ in (
+            "function",
+            "builtin_function_or_method",
+            "type",
+            "module",
+        ):
             self.put("name", str(getattr(value, "__qualname__", getattr(value, "__name__", ""))).encode())
 
 

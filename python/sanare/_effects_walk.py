@@ -7,7 +7,7 @@ import os
 import sys
 
 from sanare import _project
-from sanare._compile import _Quiet, _parse
+from sanare._compile import Unguardable, _parse, _Quiet
 from sanare._guard import guard_of, parameters_of
 from sanare._rerun import effects
 from sanare._source import lines_of
@@ -32,13 +32,18 @@ class Unsafe(Exception):
 class Walk:
     """One function's body, judged."""
 
-    def __init__(self, function: FunctionType, depth: int, texts: dict[str, list[str]]) -> None:
+    def __init__(
+        self, function: FunctionType, depth: int, texts: dict[str, list[str]], arguments: dict[str, Any] | None = None
+    ) -> None:
         self.function = function
         # Lines of files as they were at the failure; of all others the disk is asked.
         self.texts = texts
+        # Of the failing call itself the arguments are at hand: their classes say which methods are meant.
+        self.arguments = arguments or {}
         self.globals = function.__globals__
         self.depth = depth
         self.fresh: set[str] = set()
+        self.rebound: set[str] = set()
         self.grown: set[str] = set()
         self.outer: set[str] = set()
         self.inner: dict[str, Any] = {}
@@ -49,8 +54,11 @@ class Walk:
         lines = self.texts.get(code.co_filename) or lines_of(code.co_filename, self.globals)
         if lines is None:
             return "its source is not known"
-        with _Quiet(code.co_filename):
-            tree = _parse(lines, code)
+        try:
+            with _Quiet(code.co_filename):
+                tree = _parse(lines, code)
+        except (Unguardable, SyntaxError, ValueError):
+            return "its source was not found"
         self.locals = set(code.co_varnames) | set(code.co_cellvars)
         parameters = set(parameters_of(code))
         self._names(tree, parameters)
@@ -87,6 +95,7 @@ class Walk:
                         made[inner.id] = False
             elif name in ("FunctionDef", "AsyncFunctionDef") and node is not tree:
                 self.inner[node.name] = node
+        self.rebound = set(made)
         self.fresh = {name for name, good in made.items() if good} - parameters - self.outer
 
     def _is_new(self, node: Any) -> bool:
@@ -96,6 +105,9 @@ class Walk:
             return True
         if name == "Call":
             dotted = self._resolve(node.func)
+            target = self._object(node.func)
+            if isinstance(target, type) and target.__module__ == self.globals.get("__name__") and _plain_class(target):
+                return True
             return dotted in effects()["fresh"] or (
                 _kind(node.func) == "Attribute" and node.func.attr in ("split", "copy", "splitlines", "strip", "lower")
             )
@@ -176,7 +188,10 @@ class Walk:
             if _kind(argument) == "Name" and place == 0 and dotted in ("map", "filter", "functools.reduce"):
                 self._callback(argument)
         for keyword in node.keywords:
-            if keyword.arg in ("key", "default_factory", "object_hook", "converters") and _kind(keyword.value) == "Name":
+            if (
+                keyword.arg in ("key", "default_factory", "object_hook", "converters")
+                and _kind(keyword.value) == "Name"
+            ):
                 self._callback(keyword.value)
         if dotted in lists["read"]:
             if _reads_only(node, 1):
@@ -220,8 +235,8 @@ class Walk:
         if owner is not None and _kind(receiver) == "Name":
             self._project_call(getattr(type(owner), func.attr, None), func.attr)
             return
-        if _kind(receiver) == "Name" and receiver.id in ("self", "cls"):
-            method = self._method_of_class(func.attr)
+        if _kind(receiver) == "Name":
+            method = self._method_of(receiver.id, func.attr)
             if method is not None:
                 self._project_call(method, f"{receiver.id}.{func.attr}")
                 return
@@ -238,14 +253,24 @@ class Walk:
             return self._is_own(receiver.func.value) and len(receiver.args) == 2 and self._is_new(receiver.args[1])
         return False
 
-    def _method_of_class(self, name: str) -> Any:
-        """A method of the class that the function's qualified name tells."""
-        parts = self.function.__qualname__.split(".")[:-1]
-        owner: Any = self.globals.get(parts[0]) if parts else None
-        for part in parts[1:]:
-            owner = getattr(owner, part, None)
-        found = getattr(owner, name, None) if isinstance(owner, type) else None
-        return found
+    def _method_of(self, receiver: str, name: str) -> Any:
+        """A method of an argument, by its class; of `self` and `cls` by the class that the qualified name tells."""
+        if receiver in self.rebound:
+            return None
+        if receiver in self.arguments:
+            owner = self.arguments[receiver]
+            owner = owner if isinstance(owner, type) else type(owner)
+        elif receiver in ("self", "cls"):
+            parts = self.function.__qualname__.split(".")[:-1]
+            owner = self.globals.get(parts[0]) if parts else None
+            for part in parts[1:]:
+                owner = getattr(owner, part, None)
+        else:
+            return None
+        for base in type.mro(owner) if isinstance(owner, type) else ():
+            if name in base.__dict__:
+                return base.__dict__[name]
+        return None
 
     def _project_call(self, target: Any, shown: str) -> None:
         if isinstance(target, type):
@@ -371,7 +396,9 @@ def _reached(statements: list[Any], line: int) -> list[Any]:
             found.append(statement)
             continue
         # The failure lies inside: the head ran, and of the blocks what stands up to it. What catches or cleans up ran too.
-        found.extend(child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem")
+        found.extend(
+            child for child in _children(statement) if not hasattr(child, "lineno") or _kind(child) == "withitem"
+        )
         for field in ("test", "subject"):
             if getattr(statement, field, None) is not None:
                 found.append(getattr(statement, field))

@@ -148,6 +148,7 @@ def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
     from sanare._report import keep
 
     keep(report)
+    narrate(call, report)
     mark(call.error, str(report.get("id", "")))
     if subject.interrupted is not None:
         raise subject.interrupted
@@ -155,6 +156,31 @@ def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
         return subject.result
     _leave_note(call, report)
     return MISSED
+
+
+def narrate(call: Call, report: dict[str, Any]) -> None:
+    """One line an incident in the program's own log: a rewrite is a WARNING, an own failure an ERROR (C132)."""
+    from sanare._log import ERROR, INFO, WARNING, say
+
+    incident = str(report.get("id", ""))
+    place = f"`{call.guard.qualname}` in {report.get('path') or call.guard.path}"
+    outcome, status = report.get("outcome"), report.get("status")
+    summary = " ".join(str(report.get("summary") or report.get("reason") or "").split())[:300]
+    if outcome == "healed":
+        level, text = WARNING, f"repaired {place}: {summary}"
+    elif status == "applied":
+        level, text = WARNING, f"repaired {place}, the call itself failed: {summary}"
+    elif status == "waiting":
+        level, text = WARNING, f"a repair of {place} waits for a person"
+    elif outcome == "rolled_back":
+        level, text = WARNING, f"took a repair of {place} back: {summary}"
+    elif outcome == "escalated":
+        level, text = ERROR, f"{place} failed and could not be dealt with: {summary}"
+    elif report.get("reason") == "cooldown":
+        level, text = INFO, f"{place} failed again and rests: {summary}"
+    else:
+        level, text = WARNING, f"{place} failed and was not repaired: {summary}"
+    say(level, text + (f"; sanare show {incident}" if incident else ""), name="sanare.heal", incident=incident)
 
 
 def _adopt(call: Call) -> Any:

@@ -25,7 +25,7 @@ def say(level: int, message: str, *, name: str = "sanare", incident: str = "", m
             if logger.isEnabledFor(level):
                 logger.log(level, "%s", message, extra={"incident.id": incident} if incident else None)
             return
-        if level >= INFO and sys.stderr is not None:
+        if level >= WARNING and sys.stderr is not None:
             sys.stderr.write(f"sanare: {message}\n")
             sys.stderr.flush()
     except Exception:

@@ -111,7 +111,9 @@ def _choice(words: tuple[str, ...]) -> Callable[[str, Any], str]:
         if type(value) is str and value in words:
             return value
         near = nearest(value, words) if type(value) is str else ""
-        raise _wrong(name, value, "one of " + ", ".join(f'"{word}"' for word in words), near and f'did you mean "{near}"?')
+        raise _wrong(
+            name, value, "one of " + ", ".join(f'"{word}"' for word in words), near and f'did you mean "{near}"?'
+        )
 
     return choose
 
@@ -140,7 +142,9 @@ def _proposers(name: str, value: Any) -> tuple[str, ...]:
 
 def _examples(name: str, value: Any) -> tuple[Any, ...]:
     if type(value) not in (list, tuple):
-        raise _wrong(name, value, "a list", "write it as a list of one" if type(value) is str or callable(value) else "")
+        raise _wrong(
+            name, value, "a list", "write it as a list of one" if type(value) is str or callable(value) else ""
+        )
     if len(value) > 100:
         raise SettingsError(f"option `{name}` holds {len(value)} examples; at most 100 are taken")
     for one in value:

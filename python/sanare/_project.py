@@ -5,54 +5,30 @@ from __future__ import annotations
 import os
 import sys
 
-_MARKS = (".git", "pyproject.toml", "setup.cfg", "setup.py")
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _roots: dict[str, str] = {}
-_libraries: tuple[str, ...] = ()
+_libraries: dict[str, tuple[str, ...]] = {}
 
 
 def root_of(path: str) -> str:
-    """The project folder of a source file: the nearest with Sanare's settings, else with a project's marks."""
+    """The project folder of a source file."""
     folder = os.path.dirname(path)
     known = _roots.get(folder)
     if known is None:
-        known = _roots[folder] = _search(folder)
+        from sanare._native import native
+
+        known = _roots[folder] = native().project_of(path)[0]
     return known
 
 
-def _search(folder: str) -> str:
-    home = os.path.expanduser("~")
-    marked = ""
-    at = folder
-    while at:
-        if os.path.isfile(os.path.join(at, "sanare.toml")) or _names_us(os.path.join(at, "pyproject.toml")):
-            return at
-        if not marked and any(os.path.exists(os.path.join(at, mark)) for mark in _MARKS):
-            marked = at
-        above = os.path.dirname(at)
-        if at == home or above == at or os.path.exists(os.path.join(at, ".git")):
-            break
-        at = above
-    return marked or folder
-
-
-def _names_us(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return b"[tool.sanare" in file.read(1 << 20)
-    except OSError:
-        return False
-
-
-def library_folders() -> tuple[str, ...]:
-    """Folders whose files belong to the interpreter, to installed packages, or to us."""
-    global _libraries
+def library_folders() -> dict[str, tuple[str, ...]]:
+    """Folders whose files are not the owner's: `stdlib` and `packages`."""
     if not _libraries:
         import sysconfig
 
-        paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-        folders = {os.path.realpath(path) + os.sep for path in paths if path}
-        _libraries = (*sorted(folders), _OWN)
+        for kind, names in (("stdlib", ("stdlib", "platstdlib")), ("packages", ("purelib", "platlib"))):
+            found = {sysconfig.get_path(name) for name in names}
+            _libraries[kind] = tuple(sorted(os.path.realpath(path) + os.sep for path in found if path))
     return _libraries
 
 
@@ -61,7 +37,12 @@ def is_library(path: str) -> bool:
     if not path or path[0] == "<":
         return path[:8] == "<frozen " or path == "<sanare>"
     real = os.path.realpath(path)
-    return real.startswith(library_folders()) or f"{os.sep}site-packages{os.sep}" in real or _in_zip(real)
+    folders = library_folders()
+    return (
+        real.startswith((*folders["stdlib"], *folders["packages"], _OWN))
+        or f"{os.sep}site-packages{os.sep}" in real
+        or _in_zip(real)
+    )
 
 
 def _in_zip(path: str) -> bool:

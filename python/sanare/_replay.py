@@ -173,7 +173,9 @@ def _one_example(subject: Subject, code: CodeType, example: Example) -> dict[str
 
 
 def _files(subject: Subject, code: CodeType, pattern: str) -> list[dict[str, Any]]:
-    paths = sorted(glob.glob(pattern if os.path.isabs(pattern) else os.path.join(subject.root, pattern), recursive=True))
+    paths = sorted(
+        glob.glob(pattern if os.path.isabs(pattern) else os.path.join(subject.root, pattern), recursive=True)
+    )
     paths = [path for path in paths if os.path.isfile(path) and not path.endswith(".expected.json")][:100]
     if not paths:
         return [_check("examples", "failed", f"the pattern `{pattern}` matches nothing")]
@@ -192,6 +194,7 @@ def _one_file(subject: Subject, code: CodeType, path: str) -> dict[str, Any]:
 
         with open(expected_path, encoding="utf-8") as file:
             expected = json.load(file)
+
         def same(function: Any) -> str:
             return "" if _equal(function(path), expected) else "another result"
 

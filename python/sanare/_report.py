@@ -89,7 +89,10 @@ def note_of(fields: dict[str, Any]) -> str:
     text = fields.get("note")
     if type(text) is not str or not text:
         word = fields.get("outcome") or fields.get("status") or "open"
-        text = f"sanare: {word}: {fields.get('summary') or fields.get('reason') or ''}"
+        why = fields.get("summary") or fields.get("reason") or ""
+        if word == "waiting" and not why:
+            why = "a repair waits for a person"
+        text = f"sanare: {word}: {why}"
         if fields.get("id"):
             tail = f"; sanare show {fields['id']}"
             text = text[: 200 - len(tail)] + tail

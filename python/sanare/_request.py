@@ -49,6 +49,7 @@ def build(call: Call) -> dict[str, Any]:
         "complete": call.complete,
         "unguardable": guard.unguardable,
         "python": _project.python_version(),
+        **{kind: list(folders) for kind, folders in _project.library_folders().items()},
         "program": sys.argv[0] if getattr(sys, "argv", None) else "",
     }
 

@@ -83,10 +83,10 @@ def _used_up(kind: type) -> str:
     for base in type.mro(kind):
         names = base.__dict__
         root = base.__module__.partition(".")[0]
-        if "__next__" in names or "__anext__" in names:
-            return "is an iterator, which is used up"
         if base.__module__ in _ONE_SHOT_MODULES and base.__name__ != "Thread":
             return f"is a {base.__name__}, which cannot be read or used again"
+        if "__next__" in names or "__anext__" in names:
+            return "is an iterator, which is used up"
         if ("fetchone" in names and "execute" in names) or "cursor" in base.__name__.lower():
             return "is a cursor, which is used up"
         if root in ("asyncio", "_asyncio") or "__await__" in names or ("send" in names and "throw" in names):
@@ -106,7 +106,7 @@ def body_is_unsafe(call: Call, texts: dict[str, list[str]]) -> str | None:
         # Another thread's repair is in place already: the text of the body that failed is gone.
         return "the body that failed can no longer be judged"
     try:
-        why = Walk(call.function, DEPTH, texts).until(call.line(), code=call.plain)
+        why = Walk(call.function, DEPTH, texts, call.arguments).until(call.line(), code=call.plain)
     except Exception as trouble:
         why = f"its body could not be judged ({type(trouble).__name__})"
     judged.append((call.code, call.line(), why))

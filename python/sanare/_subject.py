@@ -101,6 +101,9 @@ class Subject:
             _swap.unswap(self.call.guard, self.swapped, source)
             self.swapped = None
 
+    def moment(self, name: str) -> None:
+        """Told at every turn of the loop, in its order; nothing that happens here changes it."""
+
     def judge(self) -> None:
         """Judges once whether the call may run again."""
         if not self.judged:

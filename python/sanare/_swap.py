@@ -35,7 +35,9 @@ def code_in(text: str, guard: Guard, first_line: int) -> CodeType | str:
 
     try:
         with _Quiet(guard.path):
-            module: Any = compile(text, guard.path, "exec", guard.current.co_flags & _source.FUTURE_FLAGS, dont_inherit=True)
+            module: Any = compile(
+                text, guard.path, "exec", guard.current.co_flags & _source.FUTURE_FLAGS, dont_inherit=True
+            )
     except (SyntaxError, ValueError, RecursionError) as trouble:
         return f"the text does not compile: {trouble}"
     found = find_code(module, guard.qualname, first_line)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 class Trial:
     """A prepared trial. Called in the child, with the private folder that may be written."""
 
-    def __init__(self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None) -> None:
+    def __init__(
+        self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None
+    ) -> None:
         self.call = call
         self.code = code
         self.root = root
@@ -108,9 +110,7 @@ class Trial:
             if link.__context__ is self.call.error:
                 link.__context__ = None
             link = link.__context__
-        failure = describe(
-            error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code
-        )
+        failure = describe(error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code)
         return _plain_failure(failure, self.plain)
 
 

@@ -49,7 +49,13 @@ class Scripted:
             self.number += 1
             number = self.number
         self.before()
-        report = {"id": f"inc_{number}", "status": "closed", "outcome": "refused", "reason": "no_proposer", "summary": ""}
+        report = {
+            "id": f"inc_{number}",
+            "status": "closed",
+            "outcome": "refused",
+            "reason": "no_proposer",
+            "summary": "",
+        }
         if request["origin"] not in ("file", "memory") or request["options"].get("mode") == "observe":
             return {**report, "reason": "no_source", "summary": request["origin"]}
         source = request["source"]
@@ -100,6 +106,14 @@ class Scripted:
         if isinstance(value, (list, tuple)):
             return [Scripted.plain(item) for item in value[:50]]
         return value if isinstance(value, (str, int, float, bool, bytes, type(None))) else ("\0sanare.opaque", "x")
+
+    @staticmethod
+    def project_of(path: str) -> tuple[str, str]:
+        folder = Path(path).resolve().parent
+        for candidate in (folder, *folder.parents):
+            if (candidate / "pyproject.toml").exists():
+                return str(candidate), candidate.name
+        return str(folder), folder.name
 
     @staticmethod
     def in_child(prepared: Callable[[str], bytes], readable: list[str], limits: Any = None) -> bytes:

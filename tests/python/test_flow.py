@@ -137,7 +137,10 @@ def test_interrupt_during_rerun(load):
             return {}['x']
         """
     )
-    with Scripted(("{}['x']", "(_ for _ in ()).throw(KeyboardInterrupt)"), trial=False), pytest.raises(KeyboardInterrupt):
+    with (
+        Scripted(("{}['x']", "(_ for _ in ()).throw(KeyboardInterrupt)"), trial=False),
+        pytest.raises(KeyboardInterrupt),
+    ):
         module.f(0)
 
 

@@ -8,16 +8,23 @@ mod assign;
 mod data;
 mod encoded;
 mod entry;
+mod joined;
+mod literal;
 mod name;
 mod pem;
 mod personal;
 mod place;
+mod quick;
 mod quote;
+mod repeat;
 mod rule;
 mod scan;
 mod search;
 mod sql;
 mod table;
+#[cfg(test)]
+mod tests;
+mod text;
 mod url;
 mod view;
 mod worth;
@@ -173,7 +180,7 @@ impl Redactor {
 
     /// Redacted text.
     pub fn text(&self, text: &str) -> Redacted<String> {
-        let redact = || data::text_of(self.scanner(), text, &mut Vec::new()).unwrap_or_else(|| text.to_owned());
+        let redact = || text::text_of(self.scanner(), text, &mut Vec::new()).unwrap_or_else(|| text.to_owned());
         Redacted { inner: closed(redact, || place::placeholder("unreadable")) }
     }
 
@@ -194,8 +201,14 @@ impl Redactor {
 
     /// Redacted data: keys and lengths stay, values that are secret by name, place or shape are replaced.
     pub fn json(&self, value: &Value) -> Redacted<Value> {
+        // The copy goes no deeper than the redactor does, so that no data can exhaust the stack.
+        let copy = || data::copy(value, 0);
+        self.json_owned(closed(copy, || Value::String(place::placeholder("unreadable"))))
+    }
+
+    /// As [`Redactor::json`], for data that is not needed any more.
+    pub fn json_owned(&self, mut value: Value) -> Redacted<Value> {
         let redact = || {
-            let mut value = value.clone();
             data::redact(self.scanner(), &mut value);
             value
         };

@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_line_and_the_nearest_key() {
-        let sources = Sources { project: file("format = 1\n[heal]\nmod = \"auto\"\nattempts = 0\n"), ..Sources::default() };
+        let sources =
+            Sources { project: file("format = 1\n[heal]\nmod = \"auto\"\nattempts = 0\n"), ..Sources::default() };
         assert_eq!(
             complaints(&sources),
             "sanare.toml:3: `heal.mod`: unknown key; hint: did you mean `heal.mode`\n\
@@ -194,8 +195,7 @@ mod tests {
 
     #[test]
     fn variables_are_strict_too() {
-        let sources =
-            Sources { variables: vec![("SANARE_HEAL_MOED".into(), "auto".into())], ..Sources::default() };
+        let sources = Sources { variables: vec![("SANARE_HEAL_MOED".into(), "auto".into())], ..Sources::default() };
         assert!(complaints(&sources).contains("did you mean `SANARE_HEAL_MODE`"), "{}", complaints(&sources));
     }
 

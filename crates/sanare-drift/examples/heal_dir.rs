@@ -2,7 +2,7 @@
 //!
 //! It has none of the product's gates and no sandbox; only for the drift corpus.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)]
 
 #[path = "../tests/harness.rs"]
 mod harness;

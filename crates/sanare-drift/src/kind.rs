@@ -2,6 +2,7 @@
 
 mod bug_environment;
 mod bug_unbound;
+mod bug_zero;
 mod blank_rows;
 mod column_merged;
 mod column_split;
@@ -19,6 +20,10 @@ mod not_data;
 mod null_word;
 pub(crate) mod number_format;
 mod object;
+#[cfg(test)]
+mod object_cases;
+mod object_date;
+mod object_digits;
 mod object_envelope;
 mod object_keyed;
 mod object_lines;
@@ -29,7 +34,9 @@ mod object_pages;
 mod object_renamed;
 mod object_scalar;
 mod object_single;
+mod object_text;
 mod object_time;
+mod object_unwrapped;
 mod object_xml;
 mod rows;
 mod sheet;
@@ -97,6 +104,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },
     Kind { name: "bug_unbound", answer: bug_unbound::answer },
+    Kind { name: "bug_zero", answer: bug_zero::answer },
     Kind { name: "bug_environment", answer: bug_environment::answer },
 ];
 

@@ -4,11 +4,14 @@
 //! [`Meaning`]: which concepts it names, with which qualifiers, and what is left that no entry explains.
 
 mod file;
+mod index;
+mod lines;
 mod reading;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use index::Index;
 pub use reading::{Meaning, Reading};
 
 /// The number of an entry in its lexicon.
@@ -19,7 +22,7 @@ pub type EntryId = u16;
 pub struct Lexicon {
     entries: Vec<Entry>,
     ids: HashMap<String, EntryId>,
-    terms: HashMap<Box<str>, Senses>,
+    terms: Index,
     /// Words in the longest term.
     longest: usize,
 }
@@ -100,7 +103,7 @@ pub struct Entry {
 }
 
 /// One meaning of a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sense {
     /// The entry.
     pub entry: EntryId,
@@ -111,8 +114,6 @@ pub struct Sense {
     /// Whether an owner's file says so.
     pub owner: bool,
 }
-
-type Senses = Vec<Sense>;
 
 /// The languages of the lexicon, in the order of their bits.
 pub const LANGUAGES: [&str; 15] =
@@ -142,11 +143,8 @@ impl Lexicon {
     /// The lexicon that comes with the program.
     pub fn standard() -> &'static Self {
         static LEXICON: OnceLock<Lexicon> = OnceLock::new();
-        LEXICON.get_or_init(|| {
-            let texts: Vec<(&str, &str, bool)> = STANDARD.iter().map(|(name, text)| (*name, *text, false)).collect();
-            // A test reads every file: what cannot be read here was never built.
-            Self::read(&texts).unwrap_or_default()
-        })
+        // A test reads every file: what cannot be read here was never built.
+        LEXICON.get_or_init(|| file::read(STANDARD, &[]).unwrap_or_default())
     }
 
     /// The standard lexicon and the owner's files on top of it.
@@ -154,14 +152,7 @@ impl Lexicon {
     /// # Errors
     /// When a file is not of the lexicon's form.
     pub fn with_owner(texts: &[&str]) -> Result<Self, Unreadable> {
-        let standard = STANDARD.iter().map(|(name, text)| (*name, *text, false));
-        let owner = texts.iter().map(|text| ("owner", *text, true));
-        Self::read(&standard.chain(owner).collect::<Vec<_>>())
-    }
-
-    /// Reads lexicon files: name, text, whether they are the owner's.
-    fn read(texts: &[(&str, &str, bool)]) -> Result<Self, Unreadable> {
-        file::read(texts)
+        file::read(STANDARD, texts)
     }
 
     /// The entry of that number.
@@ -181,15 +172,14 @@ impl Lexicon {
 
     /// All terms in their joined form and what they mean, sorted.
     pub fn terms(&self) -> Vec<(&str, &[Sense])> {
-        let mut terms: Vec<(&str, &[Sense])> =
-            self.terms.iter().map(|(key, senses)| (&**key, senses.as_slice())).collect();
+        let mut terms: Vec<(&str, &[Sense])> = self.terms.iter().collect();
         terms.sort_unstable_by_key(|(key, _)| *key);
         terms
     }
 
     /// What a term in joined, folded form means.
     pub fn senses(&self, key: &str) -> &[Sense] {
-        self.terms.get(key).map_or(&[], Vec::as_slice)
+        self.terms.get(key)
     }
 
     /// Whether two entries exclude one another.

@@ -259,6 +259,7 @@ mod tests {
                         function: "f".into(),
                         line,
                         locals: vec![("x".into(), sanare_core::value::Value::Text("[1]".into()))],
+                        ..Frame::default()
                     }],
                     ..Failure::default()
                 },

@@ -2,6 +2,7 @@
 
 mod assign;
 mod evidence;
+mod name;
 mod near;
 mod report;
 mod settle;

@@ -95,11 +95,14 @@ pub fn fold(word: &str) -> (String, String) {
     }
     let (mut plain, mut wide) = (String::with_capacity(word.len()), String::with_capacity(word.len() + 2));
     for c in word.chars().flat_map(char::to_lowercase) {
-        let (narrow_text, wide_text) = fold_char(c);
-        match narrow_text {
-            Some(text) => {
-                plain.push_str(text);
-                wide.push_str(wide_text);
+        match fold_lower(c) {
+            Some(Folded::One(letter)) => {
+                plain.push(letter);
+                wide.push(letter);
+            }
+            Some(Folded::Two(short, long)) => {
+                plain.push_str(short);
+                wide.push_str(long);
             }
             None if is_latin(c) => {
                 for part in c.nfd().filter(|part| !is_mark(*part)) {
@@ -126,31 +129,60 @@ pub fn is_unspaced(c: char) -> bool {
 pub fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let mut key = String::new();
     for word in words {
-        if key.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit()) {
-            key.push(' ');
-        }
-        key.push_str(word);
+        join_word(&mut key, word);
     }
     key
 }
 
-fn fold_char(c: char) -> (Option<&'static str>, &'static str) {
-    match c {
-        'ß' => (Some("ss"), "ss"),
-        'ä' => (Some("a"), "ae"),
-        'ö' => (Some("o"), "oe"),
-        'ü' => (Some("u"), "ue"),
-        'ø' => (Some("o"), "oe"),
-        'å' => (Some("a"), "aa"),
-        'æ' => (Some("ae"), "ae"),
-        'œ' => (Some("oe"), "oe"),
-        'ł' => (Some("l"), "l"),
-        'đ' | 'ð' => (Some("d"), "d"),
-        'þ' => (Some("th"), "th"),
-        'ı' => (Some("i"), "i"),
-        'ħ' => (Some("h"), "h"),
-        _ => (None, ""),
+/// Adds a word to joined ones.
+pub(crate) fn join_word(key: &mut String, word: &str) {
+    if key.ends_with(|c: char| c.is_ascii_digit()) && word.starts_with(|c: char| c.is_ascii_digit()) {
+        key.push(' ');
     }
+    key.push_str(word);
+}
+
+/// A letter without its accent.
+pub(crate) enum Folded {
+    /// One letter.
+    One(char),
+    /// Written short and long (`ä` as `a` and `ae`).
+    Two(&'static str, &'static str),
+}
+
+/// A lower-case letter without its accent; nothing for what is no such letter.
+pub(crate) fn fold_lower(c: char) -> Option<Folded> {
+    if c.is_ascii_lowercase() || is_unspaced(c) {
+        return Some(Folded::One(c));
+    }
+    Some(match c {
+        'ß' => Folded::Two("ss", "ss"),
+        'ä' => Folded::Two("a", "ae"),
+        'ö' => Folded::Two("o", "oe"),
+        'ü' => Folded::Two("u", "ue"),
+        'ø' => Folded::Two("o", "oe"),
+        'å' => Folded::Two("a", "aa"),
+        'æ' => Folded::Two("ae", "ae"),
+        'œ' => Folded::Two("oe", "oe"),
+        'þ' => Folded::Two("th", "th"),
+        'á' | 'à' | 'â' | 'ã' | 'ā' | 'ă' | 'ą' => Folded::One('a'),
+        'ç' | 'ć' | 'č' | 'ĉ' => Folded::One('c'),
+        'đ' | 'ð' | 'ď' => Folded::One('d'),
+        'é' | 'è' | 'ê' | 'ë' | 'ē' | 'ė' | 'ę' | 'ě' => Folded::One('e'),
+        'ğ' | 'ĝ' => Folded::One('g'),
+        'ħ' => Folded::One('h'),
+        'ı' | 'í' | 'ì' | 'î' | 'ï' | 'ī' | 'į' => Folded::One('i'),
+        'ł' | 'ľ' | 'ĺ' => Folded::One('l'),
+        'ñ' | 'ń' | 'ň' => Folded::One('n'),
+        'ó' | 'ò' | 'ô' | 'õ' | 'ō' | 'ő' => Folded::One('o'),
+        'ř' | 'ŕ' => Folded::One('r'),
+        'ś' | 'š' | 'ş' | 'ș' => Folded::One('s'),
+        'ť' | 'ţ' | 'ț' => Folded::One('t'),
+        'ú' | 'ù' | 'û' | 'ū' | 'ů' | 'ű' | 'ų' => Folded::One('u'),
+        'ý' | 'ÿ' => Folded::One('y'),
+        'ź' | 'ž' | 'ż' => Folded::One('z'),
+        _ => return None,
+    })
 }
 
 fn is_latin(c: char) -> bool {

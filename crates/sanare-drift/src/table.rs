@@ -124,7 +124,7 @@ impl<'a> Tables<'a> {
         let input = reader.input.as_ref()?;
         let argument = problem.arguments.iter().find(|argument| argument.name == input.argument)?;
         let remembered = remembered_for(problem, input.argument);
-        let wanted = Wanted::of(&self.reads, at, remembered);
+        let wanted = Wanted::of(&self.reads, at, remembered, self.expected(at, remembered));
         let view = View {
             argument,
             remembered,

@@ -121,7 +121,7 @@ fn columns<'a>(
     for read in tables.reads.all.iter().filter(|read| read.reader == at) {
         match &read.key {
             Key::Name(name) if !columns.iter().any(|column: &Column| column.name == *name) => {
-                columns.push(column(tables, at, columns.len(), name, &[read.key.clone()], None, &empty));
+                columns.push(column(tables, at, columns.len(), name, std::slice::from_ref(&read.key), None, &empty));
             }
             Key::At(place) => places = places.max(usize::try_from(*place + 1).unwrap_or_default()),
             Key::Name(_) => {}

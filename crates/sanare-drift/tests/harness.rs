@@ -1,5 +1,6 @@
 //! What the engine's tests and the scoring example share: asking Python how a call went, and healing layer by layer.
 
+#![allow(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -156,8 +157,8 @@ impl Case {
         if std::env::var_os("TWINS").is_some() {
             eprintln!("twin {}: {before}", twin.label);
         }
-        let raised = results[0].result.is_err() && results[1].result.is_err();
-        (before != after && !raised).then(|| format!("twin {}: {before} became {after}", twin.label))
+        // A twin on which the old body raises proves nothing.
+        (before != after && results[0].result.is_ok()).then(|| format!("twin {}: {before} became {after}", twin.label))
     }
 }
 

@@ -1,4 +1,5 @@
 //! The trap suite (C144): names that look alike and must never be mapped, and names that must.
+#![allow(clippy::disallowed_methods)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests may stop and say how it went")]
 
 #[path = "traps/desk.rs"]

@@ -332,7 +332,11 @@ impl Reader {
             let by_place = head.getattr("iloc").ok()?;
             let all = pyo3::types::PySlice::full(head.py());
             let cells = by_place.get_item((all, place)).ok()?.call_method0("tolist").ok()?;
-            columns.push(Column { name: self.key(&label), dtype: dtype.unwrap_or_default(), cells: self.cells(&cells) });
+            columns.push(Column {
+                name: self.key(&label),
+                dtype: dtype.unwrap_or_default(),
+                cells: self.cells(&cells),
+            });
         }
         Some(Value::Table(Table { columns, rows }))
     }
@@ -345,7 +349,11 @@ impl Reader {
         for column in series.iter().take(COLUMNS) {
             let dtype = column.getattr("dtype").ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
             let cells = self.cells(&column.call_method0("to_list").ok()?);
-            columns.push(Column { name: self.key(&column.getattr("name").ok()?), dtype: dtype.unwrap_or_default(), cells });
+            columns.push(Column {
+                name: self.key(&column.getattr("name").ok()?),
+                dtype: dtype.unwrap_or_default(),
+                cells,
+            });
         }
         Some(Value::Table(Table { columns, rows }))
     }
@@ -479,7 +487,11 @@ fn length(value: &Bound<'_, PyAny>) -> Option<usize> {
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
         Some(tuple.len())
     } else if value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() {
-        value.cast::<PyString>().map(text_length).or_else(|_| value.cast::<PyBytes>().map(|bytes| bytes.as_bytes().len())).ok()
+        value
+            .cast::<PyString>()
+            .map(text_length)
+            .or_else(|_| value.cast::<PyBytes>().map(|bytes| bytes.as_bytes().len()))
+            .ok()
     } else {
         None
     }

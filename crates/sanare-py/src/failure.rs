@@ -32,7 +32,9 @@ pub fn failure(described: &Bound<'_, PyDict>, frames: Option<&Bound<'_, PyAny>>,
         http_status: integer(described, "status"),
         cause,
         explicit_cause: flag(described, "explicit"),
-        frames: frames.map(|list| items(list).iter().filter_map(|item| frame(item, origin)).collect()).unwrap_or_default(),
+        frames: frames
+            .map(|list| items(list).iter().filter_map(|item| frame(item, origin)).collect())
+            .unwrap_or_default(),
         deliberate: flag(described, "deliberate"),
     }
 }
@@ -41,7 +43,9 @@ fn frame(item: &Bound<'_, PyAny>, origin: Origin) -> Option<Frame> {
     let described = item.cast::<PyDict>().ok()?;
     let mut reader = Reader::new(Limits::LOCALS);
     let locals = dict(described, "locals")
-        .map(|locals| locals.iter().map(|(name, item)| (plain_text(&name), value(&mut reader, &item, origin))).collect())
+        .map(|locals| {
+            locals.iter().map(|(name, item)| (plain_text(&name), value(&mut reader, &item, origin))).collect()
+        })
         .unwrap_or_default();
     Some(Frame {
         function: text(described, "function"),

@@ -85,7 +85,8 @@ fn child_work(prepared: &Bound<'_, PyAny>, folder: String) -> Vec<u8> {
 }
 
 fn said(trial: Trial) -> Child {
-    let refused = if trial.denied.is_empty() { String::new() } else { format!("; refused: {}", trial.denied.join(", ")) };
+    let refused =
+        if trial.denied.is_empty() { String::new() } else { format!("; refused: {}", trial.denied.join(", ")) };
     let (state, words) = match trial.end {
         TrialEnd::Reported(bytes) if bytes.is_empty() => (RanState::Crashed, "it gave no answer".to_owned()),
         TrialEnd::Reported(bytes) => return Child::Sent(bytes, trial.denied),

@@ -30,7 +30,11 @@ use crate::subject::PySubject;
 
 /// Heals one failing call; the answer is the report.
 #[pyfunction]
-fn heal<'py>(py: Python<'py>, request: &Bound<'py, PyDict>, subject: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn heal<'py>(
+    py: Python<'py>,
+    request: &Bound<'py, PyDict>,
+    subject: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let request = request::heal_request(request);
     let mut subject = PySubject::new(subject, allowance(&request.project_root, &request.options));
     let (report, interrupted) = quietly(py, move || {
@@ -100,11 +104,24 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
         arguments: request::arguments(call, Limits::LOOK, request::FILE_LOOK),
         result: request::result(call, Limits::LOOK),
     };
+    let options = request::options(call);
     quietly(py, move || {
+        // Broken settings remember nothing: they might have forbidden it.
+        let settings = sanare::wire::settings::settings(&root, &options);
+        if !settings.is_ok_and(|settings| settings.text("heal.remember") != "off") {
+            return Ok(());
+        }
         let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
         sanare::operations::remember::remember(store.as_ref(), &remembered).map_err(|fault| fault.to_string())
     })?
     .map_err(PyRuntimeError::new_err)
+}
+
+/// The project's folder and name for a source file.
+#[pyfunction]
+fn project_of(path: PathBuf) -> (String, String) {
+    let project = request::project_of_file(&path);
+    (project.root.to_string_lossy().into_owned(), project.name())
 }
 
 /// A value as bounded plain data, for what a trial's child sends.
@@ -140,6 +157,7 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(remember, module)?)?;
     module.add_function(wrap_pyfunction!(in_child, module)?)?;
     module.add_function(wrap_pyfunction!(plain, module)?)?;
+    module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     Ok(())

@@ -8,6 +8,7 @@ use sanare::core::classify::{Class, classify};
 use sanare::core::evidence::{Argument, Evidence, FileView};
 use sanare::core::outcome::Reason;
 use sanare::core::value::Value;
+use sanare::effects::project::{Interpreter, Project, may_rewrite};
 use sanare::operations::heal::HealRequest;
 use serde_json::{Value as Json, json};
 
@@ -21,21 +22,22 @@ const FILE: u64 = 64 * 1024 * 1024;
 pub const FILE_LOOK: u64 = 64 * 1024;
 
 /// Options that the face knows; objects and lists of objects stay in Python.
-const OPTIONS: [&str; 6] = ["mode", "rerun", "write", "attempts", "deadline", "wait"];
+const OPTIONS: [&str; 7] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait"];
 
 /// Reads a request.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
-    let root = PathBuf::from(text(request, "project_root"));
+    let path = PathBuf::from(text(request, "path"));
+    let project = project_of_file(&path);
     let error = dict(request, "error").unwrap_or_else(|| PyDict::new(request.py()));
     let failure = failure(&error, get(request, "frames").as_ref(), Origin::Live);
     // A failure that no change of code repairs is captured for the record alone.
     let repairable = matches!(classify(&failure).class, Class::Drift | Class::Library | Class::Bug);
     let (limits, bytes) = if repairable { (Limits::DATA, FILE) } else { (Limits::EVIDENCE, 0) };
-    let (source_trouble, unsupported) = trouble(request, &error);
+    let (source_trouble, unsupported) = trouble(request, &error, &path, &project);
     HealRequest {
-        project: root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        project_root: root,
-        path: PathBuf::from(text(request, "path")),
+        project: project.name(),
+        project_root: project.root,
+        path,
         function: text(request, "function"),
         first_line: count(request, "first_line"),
         source_trouble,
@@ -51,22 +53,39 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
     }
 }
 
+/// The project of a source file.
+pub fn project_of_file(path: &Path) -> Project {
+    Project::of_file(path, std::env::home_dir().as_deref())
+}
+
 /// Why the running function is not what may be changed, in the closed list's words.
-fn trouble(request: &Bound<'_, PyDict>, error: &Bound<'_, PyDict>) -> (Option<(Reason, String)>, Option<String>) {
+fn trouble(
+    request: &Bound<'_, PyDict>,
+    error: &Bound<'_, PyDict>,
+    path: &Path,
+    project: &Project,
+) -> (Option<(Reason, String)>, Option<String>) {
     let say = |reason: Reason| Some((reason, reason.sentence().to_owned()));
     if text(error, "group") == "mixed" {
         return (Some((Reason::UnsupportedTarget, "several different failures in one group".to_owned())), None);
     }
     match text(request, "origin").as_str() {
-        "file" => (None, None),
+        "file" | "library" => {
+            let folders = |name: &str| -> Vec<PathBuf> {
+                let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
+                found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
+            };
+            let interpreter = Interpreter { stdlib: folders("stdlib"), packages: folders("packages") };
+            (None, may_rewrite(path, project, &interpreter).err().map(|why| why.to_string()))
+        }
         "changed" => (say(Reason::SourceChanged), None),
-        "library" => (None, Some("the file is not the project's own".to_owned())),
         "memory" => (Some((Reason::NoSource, "the source is not in a file".to_owned())), None),
         _ => (say(Reason::NoSource), None),
     }
 }
 
-fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
+/// Options as the face takes them.
+pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
     let Some(given) = dict(request, "options") else { return Vec::new() };
     let mut options = Vec::new();
     for name in OPTIONS {
@@ -75,6 +94,8 @@ fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
             "attempts" => value.extract::<u64>().ok().map(|number| json!(number)),
             // Python keeps durations in seconds; files and face have texts with a unit.
             "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
+            // The face keeps shapes alone so far; whoever wants whole calls gets those.
+            "remember" if plain_text(&value) == "calls" => None,
             _ => Some(json!(plain_text(&value))),
         };
         options.extend(json.map(|json| (name.to_owned(), json)));

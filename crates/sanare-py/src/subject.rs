@@ -77,6 +77,11 @@ impl Subject for PySubject {
         self.ask(|_, object| object.call_method1("swap", (module,))?.extract())
     }
 
+    fn moment(&mut self, moment: &str) {
+        // A listener that fails changes nothing of the loop.
+        let _ = self.ask(|_, object| object.call_method1("moment", (moment,)).map(drop));
+    }
+
     fn unswap(&mut self) -> Result<(), SubjectFault> {
         self.ask(|_, object| object.call_method0("unswap").map(drop))
     }

@@ -405,6 +405,19 @@ pub(crate) fn names_in(expr: &Expr) -> BTreeSet<&str> {
     names.0
 }
 
+/// All texts in an expression.
+pub(crate) fn texts_in(expr: &Expr) -> BTreeSet<&str> {
+    struct Texts<'t>(BTreeSet<&'t str>);
+    impl<'t> ruff_python_ast::visitor::Visitor<'t> for Texts<'t> {
+        fn visit_string_literal(&mut self, literal: &'t ruff_python_ast::StringLiteral) {
+            self.0.insert(&literal.value);
+        }
+    }
+    let mut texts = Texts(BTreeSet::new());
+    ruff_python_ast::visitor::Visitor::visit_expr(&mut texts, expr);
+    texts.0
+}
+
 /// Does an expression read this name?
 pub(crate) fn mentions(expr: &Expr, name: &str) -> bool {
     names_in(expr).contains(name)

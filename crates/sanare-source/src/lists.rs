@@ -159,10 +159,23 @@ pub(crate) fn covers(entry: &str, path: &str) -> bool {
     }
 }
 
-/// A path without its call and element marks: `pathlib.Path().open` is `pathlib.Path.open`.
+/// A path without its call and element marks: `pathlib.Path().open` is `pathlib.Path.open`, and so is what a path's
+/// parent opens.
 pub(crate) fn bare(path: &str) -> String {
-    path.replace("()", "").replace("[]", "")
+    let mut plain = path.replace("()", "").replace("[]", "");
+    while let Some(rest) = plain.strip_prefix("pathlib.Path.") {
+        let Some((step, below)) = rest.split_once('.') else { break };
+        if !TO_A_PATH.contains(&step) {
+            break;
+        }
+        plain = format!("pathlib.Path.{below}");
+    }
+    plain
 }
+
+/// Members of a path that are paths again.
+const TO_A_PATH: &[&str] =
+    &["parent", "parents", "resolve", "absolute", "joinpath", "with_suffix", "with_name", "with_stem", "relative_to"];
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use ruff_python_ast::comparable::ComparableExpr;
-use ruff_python_ast::{Stmt, StmtFunctionDef};
+use ruff_python_ast::{Expr, ExprCall, Stmt, StmtFunctionDef};
 use sanare_core::gate::{Check, Gate, GateReport};
 
 use crate::candidate;
@@ -16,6 +16,7 @@ use crate::lens::Lens;
 use crate::lists::lists;
 use crate::module::Module;
 use crate::parse::Source;
+use crate::reach::called_deeply;
 
 /// What the gates know besides the two texts.
 #[derive(Clone, Debug)]
@@ -84,16 +85,31 @@ pub(crate) struct Case<'a> {
     pub old_exprs: HashSet<ComparableExpr<'a>>,
     /// Every text of the old body.
     pub old_texts: HashSet<&'a str>,
+    /// The functions of the file that the old body runs.
+    pub old_helpers: &'a [Code<'a>],
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
     /// Does the old body hold an equal expression?
-    pub fn is_old(&self, expr: &ruff_python_ast::Expr) -> bool {
+    pub fn is_old(&self, expr: &Expr) -> bool {
         self.old_exprs.contains(&ComparableExpr::from(expr))
     }
 
+    /// The calls of the old body and of the functions of the file that it runs.
+    pub fn old_calls(&self) -> impl Iterator<Item = &'a ExprCall> {
+        let helpers = self.old_helpers.iter().flat_map(|code| &code.exprs);
+        self.old.code.exprs.iter().chain(helpers).filter_map(|node| node.expr.as_call_expr())
+    }
+
+    /// Does the old body, or a function of the file that it runs, name this attribute?
+    pub fn old_uses_attribute(&self, name: &str) -> bool {
+        self.old_helpers.iter().chain([self.old.code]).any(|code| {
+            code.exprs.iter().any(|node| matches!(node.expr, Expr::Attribute(here) if here.attr.as_str() == name))
+        })
+    }
+
     /// The text of an expression of the candidate, on one line and not too long.
-    pub fn text(&self, expr: &ruff_python_ast::Expr) -> String {
+    pub fn text(&self, expr: &Expr) -> String {
         let text = self.new_source.slice(expr).split_whitespace().collect::<Vec<_>>().join(" ");
         match text.char_indices().nth(60) {
             Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
@@ -112,8 +128,6 @@ pub(crate) struct FenceCase<'a> {
     pub statements: &'a [Stmt],
     /// The names around the target.
     pub module: &'a Module<'a>,
-    /// The candidate.
-    pub new_source: &'a Source,
 }
 
 /// Asks the static checks in order; the first failure ends it.
@@ -166,7 +180,7 @@ impl Run<'_> {
     fn trees(&mut self, old_source: &Source, qualified_name: &str, old: &StmtFunctionDef, new_source: &Source) {
         let module = Module::around(old_source.body(), qualified_name, old);
         let new = function_of(new_source, old.name.as_str());
-        let fence = FenceCase { old, new, statements: new_source.body(), module: &module, new_source };
+        let fence = FenceCase { old, new, statements: new_source.body(), module: &module };
         for unit in ALL {
             if let Work::Fence(look) = unit.work
                 && !self.note(unit, look(&fence))
@@ -176,14 +190,17 @@ impl Run<'_> {
         }
         let Some(new) = new else { return };
         let (old_code, new_code) = (Code::of(old), Code::of(new));
+        let old_lens = Lens { code: &old_code, module: &module };
+        let helpers: Vec<Code<'_>> = called_deeply(&old_lens).into_iter().map(Code::of).collect();
         let case = Case {
-            old: Lens { code: &old_code, module: &module },
+            old: old_lens,
             new: Lens { code: &new_code, module: &module },
             old_source,
             new_source,
             context: self.context,
             old_exprs: old_code.exprs.iter().map(|node| ComparableExpr::from(node.expr)).collect(),
             old_texts: old_code.texts.iter().map(|text| text.value).collect(),
+            old_helpers: &helpers,
         };
         for unit in ALL {
             if let Work::Tree(look) = unit.work

@@ -181,7 +181,7 @@ impl Report {
         };
         add("class", &self.classification);
         add("because", &self.summary);
-        add("proposer", &format!("{} {}", self.proposer, self.tier).trim().to_owned());
+        add("proposer", format!("{} {}", self.proposer, self.tier).trim());
         for change in &self.changes {
             add("change", change);
         }

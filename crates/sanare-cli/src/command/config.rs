@@ -14,8 +14,9 @@ pub(crate) enum Command {
 pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit> {
     let Command::Show = command;
     let root = context.project_root()?;
-    let settings = sanare::wire::settings::settings(&root, &[])
-        .map_err(|troubles| Exit::usage(troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: ")))?;
+    let settings = sanare::wire::settings::settings(&root, &[]).map_err(|troubles| {
+        Exit::usage(troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))
+    })?;
     if context.json {
         return Ok(Printed::text(pretty(&settings)));
     }

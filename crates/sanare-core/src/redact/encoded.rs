@@ -25,38 +25,35 @@ const RUN: [bool; 256] = {
 };
 
 /// The next run of at least [`SHORTEST`] letters of base64 from `at` on. Most of the text is not looked at.
-pub(super) fn next_run(text: &[u8], mut at: usize) -> Option<(usize, usize)> {
-    // INVARIANT: no run that began before `at` and reaches it is longer than what was already returned.
-    let mut floor = at;
-    while at + SHORTEST <= text.len() {
-        let mut probe = at + SHORTEST - 1;
-        if !RUN[usize::from(text[probe])] {
-            at = probe + 1;
-            floor = at;
+pub(super) fn next_run(text: &[u8], at: usize) -> Option<(usize, usize)> {
+    let mut start = at;
+    // INVARIANT: all bytes from `start` to `known` belong to a run.
+    let mut known = at;
+    while let Some(last) = text.get(start + SHORTEST - 1) {
+        let probe = start + SHORTEST - 1;
+        if !RUN[usize::from(*last)] {
+            start = probe + 1;
+            known = start;
             continue;
         }
-        while probe > floor && RUN[usize::from(text[probe - 1])] {
-            probe -= 1;
+        let mut first = probe;
+        while first > known && RUN[usize::from(text[first - 1])] {
+            first -= 1;
         }
-        if probe > at {
-            // Not a full run up to the probe: go on where this one begins, without looking back further.
-            at = probe;
-            let end = at + text[at..].iter().take(SHORTEST).take_while(|c| RUN[usize::from(**c)]).count();
-            if end - at < SHORTEST {
-                at = end + 1;
-                floor = at;
-                continue;
-            }
+        if first > known {
+            start = first;
+            known = probe + 1;
+            continue;
         }
-        let end = at + text[at..].iter().take_while(|c| RUN[usize::from(**c)]).count();
-        return Some((at, end));
+        let rest = text[probe + 1..].iter().position(|c| !RUN[usize::from(*c)]);
+        return Some((start, rest.map_or(text.len(), |n| probe + 1 + n)));
     }
     None
 }
 
 /// What a run stands for, if it decodes to readable text: base64 (also without its beginning), or hex.
 pub(super) fn decode(run: &[u8]) -> Option<Vec<u8>> {
-    if run.len() % 2 == 0 && run.iter().all(u8::is_ascii_hexdigit) {
+    if run.len().is_multiple_of(2) && run.iter().all(u8::is_ascii_hexdigit) {
         let bytes: Vec<u8> = run.chunks_exact(2).map(|two| digit(two[0]) << 4 | digit(two[1])).collect();
         return readable(&bytes).then_some(bytes);
     }
@@ -130,7 +127,7 @@ mod tests {
             let text: Vec<u8> = (0..300)
                 .map(|_| {
                     seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    if (seed >> 33) % 23 == 0 { b' ' } else { b'a' }
+                    if (seed >> 33).is_multiple_of(23) { b' ' } else { b'a' }
                 })
                 .collect();
             assert_eq!(fast(&text), slow(&text));

@@ -45,6 +45,7 @@ struct Before {
 
 #[derive(Deserialize)]
 struct Search {
+    any: Vec<String>,
     parts: Vec<String>,
 }
 
@@ -86,8 +87,8 @@ pub(super) struct Lexicon {
     glued: Vec<(String, Name)>,
     special: HashMap<String, Name>,
     absent: HashMap<String, bool>,
-    /// Parts of names for which texts are searched.
-    pub parts: Vec<String>,
+    /// Parts of names for which texts are searched, and whether any word can be the value of such a name.
+    pub parts: Vec<(String, bool)>,
 }
 
 /// The standard word lists.
@@ -143,7 +144,8 @@ impl Lexicon {
         }
         lexicon.absent.extend(file.prose.words.into_iter().map(|word| (word, false)));
         lexicon.absent.extend(file.absent.words.into_iter().map(|word| (word, true)));
-        lexicon.parts = file.search.parts;
+        lexicon.parts.extend(file.search.any.into_iter().map(|part| (part, true)));
+        lexicon.parts.extend(file.search.parts.into_iter().map(|part| (part, false)));
         lexicon
     }
 
@@ -155,6 +157,12 @@ impl Lexicon {
     /// Whether a word, in lower case, is one that prose has after the name of a secret.
     pub fn prose(&self, word: &str) -> bool {
         self.absent.contains_key(word)
+    }
+
+    /// The ids of the rules that names have.
+    pub fn rules(&self) -> impl Iterator<Item = &'static str> {
+        let roles = self.roles.values().filter_map(|role| role.secret);
+        roles.chain(self.special.values().copied()).map(|name| name.rule)
     }
 
     /// The class of a name, if it names a secret.
@@ -198,9 +206,7 @@ impl Lexicon {
                     let rule = if word == "api" { "api-key" } else { "key" };
                     name = Name { class: Class::Named, rule };
                 }
-            } else if name.class != Class::Strong && roles[before].before {
-                return None;
-            } else if name.class == Class::Strong && matches!(word, "boarding" | "by" | "no" | "has" | "is") {
+            } else if harmless_before(name, word, roles[before]) {
                 return None;
             } else if name.rule == "code" && is_code_word(word) {
                 name = Name { class: Class::Named, rule: "code" };
@@ -225,6 +231,13 @@ impl Lexicon {
         }
         let glued = self.glued.iter().find(|(end, _)| word.len() > end.len() && word.ends_with(end.as_str()));
         Role { secret: glued.map(|(_, name)| *name), ..Role::default() }
+    }
+}
+
+fn harmless_before(name: Name, word: &str, role: Role) -> bool {
+    match name.class {
+        Class::Strong => matches!(word, "boarding" | "by" | "no" | "has" | "is"),
+        _ => role.before,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rules as data: keywords that call a rule, and a pattern that runs on a window round the keyword.
 
 use super::name;
-use super::search::Search;
+use super::search::{Keyword, Search, stands_together};
 use super::worth;
 use super::{ExtraRule, Policy, RuleTrouble};
 use regex::bytes::{Regex, RegexBuilder};
@@ -58,9 +58,11 @@ pub(super) struct RuleText {
     /// The keyword is so telling that a cut or broken token behind it is a secret too.
     #[serde(default)]
     pub telling: bool,
-    #[serde(default)]
+    /// Texts that the rule finds something in; the tests read them.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub examples: Vec<String>,
-    #[serde(default)]
+    /// Texts that it finds nothing in.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the tests and for readers of the file"))]
     pub counterexamples: Vec<String>,
 }
 
@@ -130,15 +132,8 @@ impl Rule {
     pub fn called(&self, text: &[u8], start: usize, end: usize) -> bool {
         let written = &text[start..end];
         (self.text.any_case || self.text.keywords.iter().any(|keyword| keyword.as_bytes() == written))
-            && (self.text.least == 0 || self.fits(text, start))
+            && (self.text.least == 0 || stands_together(text, start, self.text.least))
             && (self.text.inside || self.text.before > 0 || border(text, start))
-    }
-}
-
-impl Rule {
-    fn fits(&self, text: &[u8], start: usize) -> bool {
-        let part = |c: &u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'.');
-        text.get(start..start + self.text.least).is_some_and(|token| token.iter().all(part))
     }
 }
 
@@ -157,8 +152,8 @@ pub(super) fn border(text: &[u8], at: usize) -> bool {
 /// What a keyword calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trigger {
-    /// Part of a name.
-    Name,
+    /// Part of a name; `any` if a plain word can be its secret.
+    Name { any: bool },
     /// A rule of the list.
     Rule(usize),
     /// `://`.
@@ -204,8 +199,8 @@ impl Rules {
                 call(keyword, Trigger::Rule(index));
             }
         }
-        for part in &name::lexicon().parts {
-            call(part, Trigger::Name);
+        for (part, any) in &name::lexicon().parts {
+            call(part, Trigger::Name { any: *any });
         }
         call("://", Trigger::Url);
         call(":\\/\\/", Trigger::Url);
@@ -215,7 +210,8 @@ impl Rules {
         }
         call("<redacted:", Trigger::Placeholder);
         for odd in [
-            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}", "\u{ad}",
+            "\x1b[", "\0", "\u{200b}", "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{feff}",
+            "\u{ad}", "\u{ff1a}", "\u{ff1d}", "\u{201c}", "\u{201d}", "\u{201e}", "\u{ab}",
         ] {
             call(odd, Trigger::Odd);
         }
@@ -227,8 +223,13 @@ impl Rules {
                 call(word, Trigger::Label);
             }
         }
-        let keywords: Vec<Vec<u8>> = calls.keys().cloned().collect();
-        let search = Search::new(&keywords).ok();
+        let least = |triggers: &[Trigger]| {
+            let one = |trigger: &Trigger| if let Trigger::Rule(index) = trigger { list[*index].text.least } else { 0 };
+            triggers.iter().map(one).min().unwrap_or(0)
+        };
+        let keyword =
+            |(word, triggers): (&Vec<u8>, &Vec<Trigger>)| Keyword { word: word.clone(), least: least(triggers) };
+        let search = Search::new(calls.iter().map(keyword).collect());
         debug_assert!(search.is_some());
         Self { list, triggers: calls.into_values().collect(), search }
     }

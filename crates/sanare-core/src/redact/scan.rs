@@ -2,12 +2,16 @@
 
 use super::assign;
 use super::encoded;
+use super::joined::Joined;
+use super::literal;
 use super::name::{Class, LONGEST, Name, lexicon};
 use super::pem;
 use super::personal;
 use super::place::{Finding, placeholder_end};
+use super::quick::Quick;
 use super::quote::whole_name;
-use super::rule::{Rules, Trigger, border};
+use super::repeat::repeats;
+use super::rule::{Rules, Trigger};
 use super::search::Hit;
 use super::sql;
 use super::table;
@@ -16,7 +20,6 @@ use super::view;
 use super::worth;
 use regex::bytes::Regex;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
 
 /// How deep escapes and encodings are followed.
 const DEEPEST: u8 = 4;
@@ -31,6 +34,11 @@ pub(super) struct Scanner<'r> {
 }
 
 impl<'r> Scanner<'r> {
+    /// Whether a text has any keyword in it.
+    pub fn stirs(self, text: &str) -> bool {
+        self.rules.search.as_ref().is_none_or(|search| !search.hits(text.as_bytes()).is_empty())
+    }
+
     /// Everything that must go from a text, in no order and with overlap.
     pub fn find(self, text: &str) -> Vec<Finding<'r>> {
         let mut found = Vec::new();
@@ -70,47 +78,19 @@ impl<'r> Scanner<'r> {
 /// Placeholders stay: what lies in one is no finding, what reaches into one begins or ends beside it.
 fn spare(marks: &[(usize, usize)], found: &mut Vec<Finding<'_>>, from: usize) {
     for finding in &mut found[from..] {
-        let first = marks.partition_point(|mark| mark.1 <= finding.start);
-        if let Some(mark) = marks.get(first)
-            && mark.0 <= finding.start
-        {
+        let mut first = marks.partition_point(|mark| mark.1 <= finding.start);
+        while let Some(mark) = marks.get(first).filter(|mark| mark.0 <= finding.start) {
             finding.start = mark.1;
+            first += 1;
         }
-        let last = marks.partition_point(|mark| mark.0 < finding.end);
-        if let Some(mark) = last.checked_sub(1).map(|i| marks[i])
-            && mark.1 >= finding.end
-        {
+        let mut last = marks.partition_point(|mark| mark.0 < finding.end);
+        while let Some(mark) = last.checked_sub(1).map(|i| marks[i]).filter(|mark| mark.1 >= finding.end) {
             finding.end = mark.0;
+            last -= 1;
         }
     }
     let rest = found.split_off(from);
     found.extend(rest.into_iter().filter(|finding| finding.start < finding.end));
-}
-
-/// A quick hash for names within one text.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Quick(u64);
-
-impl Hasher for Quick {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 29
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-}
-
-impl BuildHasher for Quick {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        Self::default()
-    }
 }
 
 struct Pass<'r, 't, 'f> {
@@ -180,7 +160,11 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     }
                 }
                 _ if start < self.marked => {}
-                Trigger::Name => self.name(start, end),
+                Trigger::Name { any } => {
+                    if *any || !self.plain_word(end) {
+                        self.name(start, end);
+                    }
+                }
                 Trigger::Rule(index) => self.rule(*index, start, end),
                 Trigger::Url => {
                     if end < self.urls_done {
@@ -189,7 +173,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
                     let (seen, secret) = url::find(self.text, end);
                     self.urls_done = seen;
                     if let Some((start, end, rule)) = secret {
-                        self.add(start, end, rule, false, true);
+                        self.add(start, end, rule, false, worth::is_telling(&self.text[start..end]));
                     }
                 }
                 Trigger::Pem => self.pem(start),
@@ -289,6 +273,20 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
     }
 
+    /// Whether the name that goes on at `end` has a short word as its value, as most `key=` have.
+    fn plain_word(&self, end: usize) -> bool {
+        let mut rest = self.text[end..].iter().copied();
+        if rest.next() != Some(b'=') {
+            return false;
+        }
+        let mut letters = 0;
+        let next = rest.find(|c| {
+            letters += 1;
+            !c.is_ascii_lowercase() || letters > 15
+        });
+        letters > 1 && matches!(next, Some(b' ' | b'\n'))
+    }
+
     fn name(&mut self, start: usize, end: usize) {
         let start = start + usize::from(self.text[start] == b' ');
         let end = end - usize::from(self.text[end - 1] == b' ');
@@ -315,7 +313,10 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         let values = assign::values(self.text, spot, &self.memo);
         if values.is_empty() {
             let next = self.text.get(spot.end).copied().unwrap_or(b'\n');
-            let alone = matches!(next, b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b')' | 0xe2);
+            let alone = matches!(
+                next,
+                b' ' | b'\t' | b'\n' | b'\r' | b',' | b';' | b'|' | b'"' | b'\'' | b'\\' | b')' | b'<' | 0xe2
+            );
             let parameter =
                 next == b'=' && matches!(self.text.get(spot.end + 1), Some(b'?' | b'%' | b':' | b'$' | b'@'));
             if spot.name.class <= Class::Strong && (alone || parameter) {
@@ -325,8 +326,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
         }
         for (start, end) in values {
             let value = &self.text[start..end];
-            let repeats = value.len() >= 8 && worth::kinds(value) >= 2 && worth::looks_random(value, 8)
-                || value.len() >= 10 && worth::kinds(value) >= 3;
+            let repeats = worth::is_telling(value);
             self.add(start, end, spot.name.rule, false, repeats);
             self.values_done = self.values_done.max(end);
         }
@@ -334,11 +334,15 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
 
     fn tables(&mut self) {
         let headers = std::mem::take(&mut self.headers);
+        let quoted = |spot: &assign::Spot| self.text.get(spot.end).is_some_and(|c| matches!(c, b'"' | b'\'' | b'\\'));
+        if headers.iter().any(quoted) {
+            literal::find(self.scanner, self.text, self.found);
+        }
         let mut done = 0;
         for (index, spot) in headers.iter().enumerate() {
             if self.sql {
                 for (start, end) in sql::values(self.text, spot) {
-                    self.add(start, end, spot.name.rule, false, true);
+                    self.add(start, end, spot.name.rule, false, worth::is_telling(&self.text[start..end]));
                 }
             }
             if spot.start < done {
@@ -346,7 +350,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
             let (cells, end) = table::cells(self.text, spot, &headers[index..]);
             for (start, end, rule) in cells {
-                self.add(start, end, rule, false, true);
+                self.add(start, end, rule, false, worth::is_telling(&self.text[start..end]));
             }
             done = end;
         }
@@ -402,124 +406,4 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             }
         }
     }
-}
-
-/// The text from a place on with line breaks, quotes between pieces, and colour codes taken out.
-struct Joined {
-    bytes: Vec<u8>,
-    from: Vec<usize>,
-    pieces: usize,
-}
-
-impl Joined {
-    fn new(text: &[u8], start: usize, length: usize) -> Self {
-        let mut joined = Self { bytes: Vec::new(), from: Vec::new(), pieces: 1 };
-        let mut at = start;
-        let limit = text.len().min(start + length * 2);
-        while at < limit && joined.bytes.len() < length {
-            let byte = text[at];
-            if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'=' | b'+' | b'/' | b'.' | b'~' | b'%') {
-                joined.bytes.push(byte);
-                joined.from.push(at);
-                at += 1;
-                continue;
-            }
-            let gap = gap(text, at);
-            if gap == 0 || joined.bytes.is_empty() {
-                break;
-            }
-            joined.pieces += 1;
-            at += gap;
-        }
-        joined
-    }
-
-    /// The ranges of the text that a range of the joined text came from.
-    fn origins(&self, from: usize, to: usize) -> Vec<(usize, usize)> {
-        let mut ranges: Vec<(usize, usize)> = Vec::new();
-        for &at in self.from.get(from..to).unwrap_or_default() {
-            match ranges.last_mut() {
-                Some(last) if last.1 == at => last.1 += 1,
-                _ => ranges.push((at, at + 1)),
-            }
-        }
-        ranges
-    }
-}
-
-/// The length of what may stand between two pieces of a token: a line break, or the end and beginning of a literal.
-fn gap(text: &[u8], at: usize) -> usize {
-    let white = |mut at: usize| {
-        while at < text.len()
-            && (text[at].is_ascii_whitespace() || text[at..].starts_with(b"\\\n") || text[at..].starts_with(b"\\n"))
-        {
-            at += if text[at] == b'\\' { 2 } else { 1 };
-        }
-        at
-    };
-    match text[at] {
-        b'\n' | b'\r' => white(at) - at,
-        b'\\' if matches!(text.get(at + 1), Some(b'\n' | b'n' | b'r')) => white(at) - at,
-        mark @ (b'"' | b'\'') => {
-            let mut next = white(at + 1);
-            if matches!(text.get(next), Some(b'+' | b'.' | b',' | b'\\')) {
-                next = white(next + 1);
-            }
-            if matches!(text.get(next), Some(b'b' | b'f' | b'r' | b'u')) {
-                next += 1;
-            }
-            if text.get(next) == Some(&mark) { next + 1 - at } else { 0 }
-        }
-        _ => 0,
-    }
-}
-
-/// A value as it stands in an address.
-fn percent(value: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(value.len() * 2);
-    for &byte in value {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(byte);
-        } else {
-            out.extend(format!("%{byte:02X}").bytes());
-        }
-    }
-    out
-}
-
-/// Values that were found by a name or shape, wherever else they stand.
-fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
-    let mut values: Vec<(&[u8], &'r str)> = Vec::new();
-    for finding in found.iter().filter(|finding| finding.repeats) {
-        let value = &text[finding.start..finding.end.min(text.len())];
-        if value.len() >= 8
-            && value.len() <= 4096
-            && values.len() < 512
-            && !values.iter().any(|(known, _)| *known == value)
-        {
-            values.push((value, finding.rule));
-        }
-    }
-    if values.is_empty() {
-        return;
-    }
-    let encoded: Vec<(Vec<u8>, &'r str)> = values
-        .iter()
-        .filter(|(value, _)| value.iter().any(|c| !c.is_ascii_alphanumeric()))
-        .map(|(value, rule)| (percent(value), *rule))
-        .collect();
-    values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
-    let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
-    let more: Vec<Finding<'r>> = search
-        .find_iter(text)
-        .filter(|hit| border(text, hit.start()) || hit.len() >= 12)
-        .map(|hit| Finding {
-            start: hit.start(),
-            end: hit.end(),
-            rule: values[hit.pattern().as_usize()].1,
-            shaped: false,
-            repeats: false,
-        })
-        .collect();
-    found.extend(more);
 }

@@ -1,6 +1,7 @@
 //! SQL: a column that is the name of a secret, and its value by position, in the statement or among its parameters.
 
 use super::assign::Spot;
+use super::name::{Name, lexicon};
 use super::quote::{close, quote_at, skip_space};
 use super::worth::{Place, is_secret};
 
@@ -150,4 +151,43 @@ fn take(text: &[u8], spot: &Spot, start: usize, stop: usize, found: &mut Vec<(us
     if is_secret(spot.name.class, &text[quote.end..end], Place::Quoted) {
         found.push((quote.end, end));
     }
+}
+
+/// For each parameter mark of a statement the name of the column it is for, if that is a secret's.
+pub(super) fn parameter_names(statement: &str) -> Vec<Option<Name>> {
+    let text = statement.as_bytes();
+    let columns: Vec<&str> = inserted_columns(statement);
+    let values = statement.to_ascii_lowercase().find("values").unwrap_or(text.len());
+    let mut names = Vec::new();
+    let mut item = 0;
+    let mut at = 0;
+    while at < text.len() {
+        let mark = text[at] == b'?'
+            || text[at..].starts_with(b"%s")
+            || matches!(text[at], b':' | b'$' | b'@') && text.get(at + 1).is_some_and(u8::is_ascii_digit);
+        if at > values && text[at] == b',' {
+            item += 1;
+        }
+        if mark {
+            let column = if at > values { columns.get(item).copied() } else { column_before(statement, at) };
+            names.push(column.and_then(|column| lexicon().name(column)));
+        }
+        at += 1;
+    }
+    names
+}
+
+fn inserted_columns(statement: &str) -> Vec<&str> {
+    let (Some(open), Some(close)) = (statement.find('('), statement.find(')')) else { return Vec::new() };
+    if open > close || !statement.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("insert")) {
+        return Vec::new();
+    }
+    statement[open + 1..close].split(',').map(str::trim).collect()
+}
+
+/// `password = ?`: the column before the sign.
+fn column_before(statement: &str, mark: usize) -> Option<&str> {
+    let before = statement[..mark].trim_end().strip_suffix('=')?.trim_end();
+    let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |n| n + 1);
+    before.get(start..)
 }

@@ -15,6 +15,9 @@ type Cell = (usize, usize, &'static str);
 /// The cells below a header that is the name of a secret, and the end of what was read. All names that stand in the
 /// same line are read together.
 pub(super) fn cells(text: &[u8], first: &Spot, spots: &[Spot]) -> (Vec<Cell>, usize) {
+    if text[first.end..].starts_with(b"</t") {
+        return (html(text, first), first.end);
+    }
     let start = line_start(text, first.start, 2000);
     let end = line_end(text, first.end);
     if end - start > 4000 {
@@ -56,10 +59,10 @@ fn fields(text: &[u8], start: usize, end: usize, mark: u8) -> Vec<(usize, usize)
     let mut fields = Vec::new();
     let mut from = start;
     let mut quoted = false;
-    for at in start..end {
-        if text[at] == b'"' {
+    for (at, byte) in text.iter().enumerate().take(end).skip(start) {
+        if *byte == b'"' {
             quoted = !quoted;
-        } else if text[at] == mark && !quoted {
+        } else if *byte == mark && !quoted {
             fields.push((from, at));
             from = at + 1;
         }
@@ -100,6 +103,10 @@ fn holds(spot: &Spot, value: &[u8]) -> bool {
 fn separated(text: &[u8], start: usize, end: usize, mark: u8, spots: &[Spot]) -> (Vec<Cell>, usize) {
     let header = fields(text, start, end, mark);
     let names: Vec<(usize, usize)> = header.iter().map(|field| trimmed(text, *field)).collect();
+    if names.last().is_some_and(|(from, to)| from == to) && mark == b',' {
+        // A line of code that goes on.
+        return (Vec::new(), end);
+    }
     let filled = names.iter().filter(|(from, to)| from < to).count();
     if header.len() < 2
         || filled < 2
@@ -192,8 +199,7 @@ fn framed(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>, 
 fn words(text: &[u8], start: usize, end: usize, gap: usize) -> Vec<(usize, usize, usize, usize)> {
     let mut words: Vec<(usize, usize, usize, usize)> = Vec::new();
     let mut column = 0;
-    for at in start..end {
-        let byte = text[at];
+    for (at, byte) in text.iter().copied().enumerate().take(end).skip(start) {
         let first = byte & 0xc0 != 0x80;
         if byte != b' ' {
             match words.last_mut() {
@@ -217,7 +223,12 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>,
     } else {
         header
     };
-    if header.len() < 2 && !text[start..end].starts_with(b" ") {
+    // Columns are set apart by two spaces, or the rows begin with an index where the header has none.
+    let line = &text[start..end];
+    let gaps = line.trim_ascii_start().windows(2).any(|two| two == b"  ");
+    let index =
+        next_line(text, end).is_some_and(|(from, to)| from < to && text[from] != b' ') && line.starts_with(b" ");
+    if !gaps && !index {
         return (Vec::new(), end);
     }
     let heads: Vec<(usize, Spot)> = spots
@@ -315,4 +326,45 @@ fn series(text: &[u8], start: usize, end: usize, spot: &Spot) -> Option<Vec<Cell
         at = from;
     }
     Some(found)
+}
+
+/// The cells below a header cell of an HTML table.
+fn html(text: &[u8], spot: &Spot) -> Vec<Cell> {
+    const FAR: usize = 16 * 1024;
+    let least = spot.start.saturating_sub(2000);
+    let Some(row) = memchr::memmem::rfind(&text[least..spot.start], b"<tr").map(|n| least + n) else {
+        return Vec::new();
+    };
+    let index = html_cells(text, row, spot.start).len();
+    let table = &text[..text.len().min(spot.end + FAR)];
+    let limit = memchr::memmem::find(&table[spot.end..], b"</table").map_or(table.len(), |n| spot.end + n);
+    let mut found = Vec::new();
+    let mut at = spot.end;
+    while let Some(row) = memchr::memmem::find(&text[at..limit], b"<tr").map(|n| at + n) {
+        let end = memchr::memmem::find(&text[row + 3..limit], b"<tr").map_or(limit, |n| row + 3 + n);
+        if let Some(&cell) = html_cells(text, row, end).get(index.saturating_sub(1)) {
+            let (from, to) = trimmed(text, cell);
+            if from < to && holds(spot, &text[from..to]) {
+                found.push((from, to, spot.name.rule));
+            }
+        }
+        at = end;
+    }
+    found
+}
+
+/// The contents of the cells that begin between two places.
+fn html_cells(text: &[u8], from: usize, to: usize) -> Vec<(usize, usize)> {
+    let mut cells = Vec::new();
+    let mut at = from;
+    while let Some(open) = memchr::memmem::find(&text[at..to], b"<t").map(|n| at + n) {
+        at = open + 2;
+        if !matches!(text.get(open + 2), Some(b'd' | b'h')) || text.get(open + 3).is_some_and(u8::is_ascii_alphabetic) {
+            continue;
+        }
+        let Some(start) = memchr::memchr(b'>', &text[open..]).map(|n| open + n + 1) else { break };
+        let end = memchr::memchr(b'<', &text[start..]).map_or(text.len(), |n| start + n);
+        cells.push((start, end));
+    }
+    cells
 }

@@ -1,6 +1,6 @@
 //! Addresses: passwords and tokens before the `@` of a URL.
 
-use super::name::Class;
+use super::name::{Class, lexicon};
 use super::place::MARK;
 use super::worth::{self, Place, is_secret};
 
@@ -31,7 +31,10 @@ fn secret(text: &[u8], at: usize, end: usize) -> Option<Secret> {
         Some(colon) => {
             let (start, stop) = (at + colon + 1, at + user);
             let value = &text[start..stop];
-            (!value.is_empty() && !worth::stands_for_another(value)).then_some((start, stop, "url-password"))
+            let word = std::str::from_utf8(value).unwrap_or_default();
+            let stand_in =
+                value.is_empty() || worth::stands_for_another(value) || lexicon().absent(&word.to_lowercase());
+            (!stand_in).then_some((start, stop, "url-password"))
         }
         None => {
             let value = &token[..user];

@@ -134,6 +134,16 @@ fn unit(text: &[u8], at: usize) -> Option<Unit> {
         // Zero-width characters, word joiner, byte order mark, soft hyphen.
         0xe2 if text.get(at + 1) == Some(&0x80) && matches!(text.get(at + 2), Some(0x8b..=0x8f)) => Some(nothing(3)),
         0xe2 if text.get(at + 1) == Some(&0x81) && text.get(at + 2) == Some(&0xa0) => Some(nothing(3)),
+        // Typographic quotes and wide signs stand for plain ones.
+        0xe2 if text.get(at + 1) == Some(&0x80) && matches!(text.get(at + 2), Some(0x9c..=0x9f)) => Some(byte(b'"', 3)),
+        0xe2 if text.get(at + 1) == Some(&0x80) && matches!(text.get(at + 2), Some(0x98..=0x9b)) => {
+            Some(byte(b'\'', 3))
+        }
+        0xc2 if matches!(text.get(at + 1), Some(0xab | 0xbb)) => Some(byte(b'"', 2)),
+        0xef if text.get(at + 1) == Some(&0xbc) && matches!(text.get(at + 2), Some(0x81..=0xbf)) => {
+            Some(byte(text[at + 2] - 0x60, 3))
+        }
+        0xe3 if text.get(at + 1) == Some(&0x80) && matches!(text.get(at + 2), Some(0x80..=0x82)) => Some(byte(b' ', 3)),
         0xef if text.get(at + 1) == Some(&0xbb) && text.get(at + 2) == Some(&0xbf) => Some(nothing(3)),
         0xc2 if text.get(at + 1) == Some(&0xad) => Some(nothing(2)),
         _ => None,

@@ -52,21 +52,51 @@ pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
-    key("heal.mode", Kind::Choice(&["auto", "ask", "dry_run", "observe", "off"]), "\"auto\"", "what may be done with a failure"),
+    key(
+        "heal.mode",
+        Kind::Choice(&["auto", "ask", "dry_run", "observe", "off"]),
+        "\"auto\"",
+        "what may be done with a failure",
+    ),
     key("heal.remember", Kind::Choice(&["off", "shape"]), "\"shape\"", "what is kept of calls that worked"),
-    key("heal.rerun", Kind::Choice(&["safe", "always", "never"]), "\"safe\"", "when the owner's call may run a second time"),
+    key(
+        "heal.rerun",
+        Kind::Choice(&["safe", "always", "never"]),
+        "\"safe\"",
+        "when the owner's call may run a second time",
+    ),
     key("heal.write", Kind::Choice(&["file", "memory"]), "\"file\"", "where a repair is put"),
     key("heal.attempts", Kind::Integer(1, 10), "3", "candidates tried for one incident"),
     key("heal.deadline", Kind::Duration(100, HOUR), "\"120s\"", "from the raise to the end"),
     key("heal.wait", Kind::Duration(0, HOUR), "\"30s\"", "how long others wait for a heal of the same failure"),
     key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
-    key("heal.gates.allow_imports", Kind::Texts(100), "[]", "modules that a candidate may import beside the standard ones"),
-    key("heal.gates.allow_abilities", Kind::Texts(100), "[]", "abilities that a candidate may have beside the old body's"),
+    key(
+        "heal.gates.allow_imports",
+        Kind::Texts(100),
+        "[]",
+        "modules that a candidate may import beside the standard ones",
+    ),
+    key(
+        "heal.gates.allow_abilities",
+        Kind::Texts(100),
+        "[]",
+        "abilities that a candidate may have beside the old body's",
+    ),
     key("heal.gates.max_changed_lines", Kind::Integer(5, 2_000), "120", "lines that a candidate may change"),
     key("heal.gates.trial_time", Kind::Duration(SECOND, 10 * MINUTE), "\"20s\"", "how long a trial may take"),
-    key("heal.gates.trial_memory", Kind::Size(64 * MIB, 64 << 30), "\"1GiB\"", "memory of a trial above the program's own"),
+    key(
+        "heal.gates.trial_memory",
+        Kind::Size(64 * MIB, 64 << 30),
+        "\"1GiB\"",
+        "memory of a trial above the program's own",
+    ),
     key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
-    key("heal.breaker.cooldown", Kind::Duration(SECOND, DAY), "\"10m\"", "rest of a failure that was not healed; doubles"),
+    key(
+        "heal.breaker.cooldown",
+        Kind::Duration(SECOND, DAY),
+        "\"10m\"",
+        "rest of a failure that was not healed; doubles",
+    ),
     key("heal.breaker.cooldown_max", Kind::Duration(SECOND, 30 * DAY), "\"24h\"", "longest rest"),
     key("heal.breaker.repairs_per_function_per_day", Kind::Integer(1, 100), "3", "accepted repairs of one function"),
     key("heal.breaker.heals_per_hour", Kind::Integer(1, 1_000), "20", "accepted repairs in a project"),
@@ -102,9 +132,8 @@ impl Kind {
         match (self, value) {
             (Self::Choice(words), Toml::String(word)) if words.contains(&word.as_str()) => Ok(json!(word)),
             (Self::Choices(words), Toml::Array(items)) => choices(words, items),
-            (Self::Integer(low, high), Toml::Integer(number)) => {
-                within(u64::try_from(*number).ok(), *low, *high).map_err(|()| (format!("{number} is out of range"), self.wants()))
-            }
+            (Self::Integer(low, high), Toml::Integer(number)) => within(u64::try_from(*number).ok(), *low, *high)
+                .map_err(|()| (format!("{number} is out of range"), self.wants())),
             (Self::Duration(low, high), Toml::String(text)) => {
                 self.measured(text, &[("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)], *low, *high)
             }
@@ -136,7 +165,9 @@ impl Kind {
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
             Self::Integer(low, high) => format!("an integer from {low} to {high}"),
-            Self::Duration(low, high) => format!("a text such as \"90s\" or \"2m\", from {low} ms to {} s", high / SECOND),
+            Self::Duration(low, high) => {
+                format!("a text such as \"90s\" or \"2m\", from {low} ms to {} s", high / SECOND)
+            }
             Self::Size(low, high) => format!("a text such as \"64MiB\", from {} MiB to {} MiB", low / MIB, high / MIB),
             Self::Flag => "true or false".to_owned(),
             Self::Text(limit) => format!("a text of at most {limit} characters"),
@@ -172,7 +203,12 @@ fn choices(words: &[&str], items: &[Toml]) -> Result<Json, (String, String)> {
     for item in items {
         match item.as_str() {
             Some(word) if words.contains(&word) && !kept.contains(&json!(word)) => kept.push(json!(word)),
-            _ => return Err(("an item is not allowed here".to_owned(), Kind::wants(&Kind::Choice(&[])) + &words.join(", "))),
+            _ => {
+                return Err((
+                    "an item is not allowed here".to_owned(),
+                    Kind::wants(&Kind::Choice(&[])) + &words.join(", "),
+                ));
+            }
         }
     }
     Ok(Json::Array(kept))

@@ -22,7 +22,9 @@ pub(super) fn file(file: &SettingsFile, troubles: &mut Vec<Trouble>) -> Layer {
         }
     };
     let root = match file.in_pyproject {
-        true => table.get("tool").and_then(|tool| tool.get("sanare")).and_then(Toml::as_table).cloned().unwrap_or_default(),
+        true => {
+            table.get("tool").and_then(|tool| tool.get("sanare")).and_then(Toml::as_table).cloned().unwrap_or_default()
+        }
         false => table,
     };
     let mut flat = Vec::new();
@@ -132,7 +134,8 @@ fn find_line(text: &str, path: &str) -> usize {
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.starts_with('[') {
-            current = line.trim_matches(['[', ']']).trim_start_matches("tool.sanare").trim_start_matches('.').to_owned();
+            current =
+                line.trim_matches(['[', ']']).trim_start_matches("tool.sanare").trim_start_matches('.').to_owned();
         }
         let assigned = line.split('=').next().unwrap_or_default().trim();
         if assigned == name && current == table {

@@ -12,6 +12,8 @@ pub struct Marks {
     pub incomplete: Option<String>,
     /// Statements that raise when a later reply says so; in terms of `{}`, the reply.
     pub guards: Vec<String>,
+    /// There are as many records as fit on a page.
+    pub full: bool,
 }
 
 /// Reads the marks of every mapping on the way to a list of records.
@@ -34,6 +36,9 @@ pub fn marks(root: &Value, steps: &[Step], records: usize, list: &str) -> Marks 
                 current = current.and_then(|value| value.as_list()).and_then(<[Value]>::first);
             }
         }
+    }
+    if marks.full && marks.guards.is_empty() && marks.incomplete.is_none() {
+        marks.incomplete = Some("there are as many records as one page holds".into());
     }
     marks
 }
@@ -63,6 +68,10 @@ fn read(map: &Value, text: &str, records: usize, list: &str, marks: &mut Marks, 
             if matches!(value, Value::Int(_)) {
                 guard(format!("{here} > len({list})"));
             }
+        } else if OFFSETS.contains(&word.as_str()) && number(value).is_some_and(|offset| offset > 0) {
+            marks.incomplete = Some(format!("`{key}` says that it does not begin at the first"));
+        } else if LIMITS.contains(&word.as_str()) && number(value).is_some_and(|limit| limit > 0 && limit == records) {
+            marks.full = true;
         } else if PAGES.contains(&word.as_str()) && number(value).is_some_and(|pages| pages > 1) {
             marks.incomplete = Some(format!("`{key}` says that there are more pages"));
         } else if depth > 0 && ENVELOPES.contains(&word.as_str()) && matches!(value, Value::Map(_)) {
@@ -161,6 +170,10 @@ const TOTALS: &[&str] = &[
 
 const PAGES: &[&str] =
     &["pagecount", "totalpages", "pagestotal", "numpages", "npages", "lastpagenumber", "maxpage", "pages"];
+
+const LIMITS: &[&str] = &["perpage", "pagesize", "limit", "maxresults", "itemsperpage", "resultsperpage", "pagelimit"];
+
+const OFFSETS: &[&str] = &["offset", "start", "startat", "skip", "startindex"];
 
 const ENVELOPES: &[&str] = &[
     "meta",

@@ -23,17 +23,19 @@ impl<'a> Walker<'a> {
             Expr::Call(call) => self.call(call),
             Expr::BinOp(operation) => {
                 let (left, right) = (self.eval(&operation.left), self.eval(&operation.right));
-                let text = matches!(operation.op, Operator::Add)
-                    && [&left, &right].iter().any(|side| matches!(side, Sym::Texts(_)));
-                let format = matches!(operation.op, Operator::Mod) && matches!(left, Sym::Texts(_));
-                let how = match (format, text) {
-                    (true, _) => Usage::Format,
-                    (_, true) => Usage::Concat,
+                let sides = [&left, &right];
+                let text = sides.iter().any(|side| matches!(side, Sym::Texts(_)));
+                let how = match operation.op {
+                    Operator::Mod if matches!(left, Sym::Texts(_)) => Usage::Format,
+                    Operator::Add if text => Usage::Concat,
+                    Operator::Add if !sides.iter().any(|side| matches!(side, Sym::Literal)) => Usage::Add,
                     _ => Usage::Arithmetic,
                 };
+                let result =
+                    if matches!(how, Usage::Format | Usage::Concat) { Sym::Texts(Vec::new()) } else { Sym::Unknown };
                 self.used(&left, operation.left.range(), how.clone());
                 self.used(&right, operation.right.range(), how);
-                Sym::Unknown
+                result
             }
             Expr::UnaryOp(operation) => {
                 let sym = self.eval(&operation.operand);
@@ -104,7 +106,7 @@ impl<'a> Walker<'a> {
                         self.used(&sym, part.expression.range(), Usage::Format);
                     }
                 }
-                Sym::Unknown
+                Sym::Texts(Vec::new())
             }
             Expr::ListComp(list) => self.comprehension(&list.generators, &[&list.elt]),
             Expr::SetComp(set) => {

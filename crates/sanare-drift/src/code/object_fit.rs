@@ -3,7 +3,7 @@
 use sanare_core::value::Value;
 
 use crate::code::object_path::Step;
-use crate::code::object_reads::{How, Place, Usage};
+use crate::code::object_reads::{Place, Usage};
 use crate::code::object_view::View;
 use crate::object_shape;
 use crate::profile::Profile;
@@ -247,15 +247,6 @@ pub fn is_general(name: &str) -> bool {
     let name = name.to_lowercase();
     let name = name.trim_start_matches(['_', '$', '@', '#']);
     GENERAL.contains(&name)
-}
-
-/// Whether the reads of a place stand in the target alone.
-pub fn in_target(view: &View, place: &Place) -> bool {
-    view.reading
-        .reads
-        .iter()
-        .filter(|read| read.place == *place && read.how != How::Contains)
-        .all(|read| read.owner == 0)
 }
 
 const CONTAINERS: &[&str] = &[

@@ -150,7 +150,7 @@ impl<'a> Visitor<'a> for Inner<'a> {
 }
 
 /// The call whose first argument this is.
-fn call_around(view: &View, argument: TextRange) -> Option<TextRange> {
+pub fn call_around(view: &View, argument: TextRange) -> Option<TextRange> {
     struct Finder {
         argument: TextRange,
         found: Option<TextRange>,

@@ -23,8 +23,7 @@ pub fn spoken(steps: &[Step]) -> String {
         .iter()
         .filter_map(|step| match step {
             Step::Key(key) => Some(key.clone()),
-            Step::Index(at) => Some(format!("[{at}]")),
-            Step::Member | Step::Entry => None,
+            _ => None,
         })
         .collect();
     words.join(" > ")

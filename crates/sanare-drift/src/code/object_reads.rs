@@ -168,6 +168,8 @@ pub enum Usage {
     Convert(String),
     /// A number is needed.
     Arithmetic,
+    /// Added to something that may be a number or text.
+    Add,
     /// Text is needed.
     Concat,
     /// Compared for equality or membership.

@@ -7,7 +7,7 @@ use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
 
 use crate::code::object_path::{Step, shape, values};
-use crate::code::object_reads::{Form, How, Place, Read, Reading, Root, Text, Usage};
+use crate::code::object_reads::{Form, How, Place, Read, Reading, Root, Text, Usage, Use};
 use crate::kind::Subject;
 use crate::object_shape;
 use crate::problem::{Argument, Failure, Problem};
@@ -63,6 +63,8 @@ pub enum Trouble {
     NotList(Place),
     /// A leaf is used as it cannot be.
     Leaf(Place),
+    /// A text is not of the form that its conversion reads.
+    BadText(Place),
 }
 
 impl<'a> View<'a> {
@@ -139,38 +141,51 @@ impl<'a> View<'a> {
             Trouble::NotMap(_) | Trouble::NotList(_) => {
                 matches!(class, "TypeError" | "KeyError" | "AttributeError" | "IndexError" | "ValueError")
             }
-            Trouble::Leaf(_) => true,
+            Trouble::Leaf(_) | Trouble::BadText(_) => true,
         };
         troubles.retain(fits);
         troubles.sort_by_key(|trouble| trouble.place().steps.len());
         if let Some(first) = troubles.into_iter().next() {
             return Some(first);
         }
-        let breaks = |how: &Usage| {
-            matches!(
-                how,
-                Usage::Convert(_)
-                    | Usage::Arithmetic
-                    | Usage::Order
-                    | Usage::Concat
-                    | Usage::Method(_)
-                    | Usage::Length
-                    | Usage::Format
-                    | Usage::Key
-            )
-        };
         let fails = matches!(
             class,
             "TypeError" | "ValueError" | "AttributeError" | "InvalidOperation" | "OverflowError" | "OSError"
         );
-        let used = self.reading.uses.iter().find(|used| {
-            fails
-                && !used.converted
-                && self.on_line(used.range)
-                && breaks(&used.how)
-                && !self.at(&used.place).is_empty()
-        });
-        used.map(|used| Trouble::Leaf(used.place.clone()))
+        let on_line = self.reading.uses.iter().filter(|used| fails && !used.converted && self.on_line(used.range));
+        let ranked = on_line.filter_map(|used| Some((self.misfit(used)?, used)));
+        ranked.min_by_key(|(rank, _)| *rank).map(|(rank, used)| match rank {
+            2 => Trouble::BadText(used.place.clone()),
+            _ => Trouble::Leaf(used.place.clone()),
+        })
+    }
+
+    /// How badly the values at a place fit a use of them, 0 the worst; nothing when they fit.
+    fn misfit(&self, used: &Use) -> Option<u8> {
+        let all = self.at(&used.place);
+        let any = |fits: fn(&Value) -> bool| all.iter().any(|value| fits(value));
+        let nested = any(|value| matches!(value, Value::Map(_) | Value::List(_)));
+        let null = any(|value| matches!(value, Value::Null));
+        let text = any(|value| matches!(value, Value::Text(_)));
+        let number = any(|value| matches!(value, Value::Int(_) | Value::Float(_) | Value::Bool(_)));
+        match &used.how {
+            Usage::Arithmetic | Usage::Add | Usage::Order if nested || null => Some(0),
+            Usage::Arithmetic | Usage::Add | Usage::Order => text.then_some(1),
+            Usage::Convert(name) if reads_text(name) && !(nested || null || number) => {
+                (text && matches!(self.class(), "ValueError")).then_some(2)
+            }
+            Usage::Convert(_) if nested || null => Some(0),
+            Usage::Convert(name) if reads_text(name) => Some(0),
+            Usage::Convert(name) if matches!(name.as_str(), "int" | "float" | "decimal.Decimal") => {
+                (text && matches!(self.class(), "ValueError" | "InvalidOperation")).then_some(2)
+            }
+            Usage::Convert(_) => text.then_some(1),
+            Usage::Concat => (nested || null || number).then_some(0),
+            Usage::Length => (number || null).then_some(0),
+            Usage::Method(_) => (null || number || nested).then_some(1),
+            Usage::Key => nested.then_some(0),
+            _ => None,
+        }
     }
 
     /// The first step of a read that the data does not have.
@@ -283,12 +298,21 @@ impl<'a> View<'a> {
     }
 }
 
+/// Whether a conversion takes text.
+fn reads_text(name: &str) -> bool {
+    name.ends_with("strptime") || name.ends_with("fromisoformat")
+}
+
 impl Trouble {
     /// The place in question.
     pub fn place(&self) -> &Place {
         match self {
             Self::Absent { container, .. } => container,
-            Self::Null(place) | Self::NotMap(place) | Self::NotList(place) | Self::Leaf(place) => place,
+            Self::Null(place)
+            | Self::NotMap(place)
+            | Self::NotList(place)
+            | Self::Leaf(place)
+            | Self::BadText(place) => place,
         }
     }
 }

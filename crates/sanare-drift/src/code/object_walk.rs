@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use sanare_core::value::Value;
-use sanare_source::ast::{BoolOp, CmpOp, ExceptHandler, Expr, Parameters, Stmt, StmtFunctionDef, UnaryOp};
+use sanare_source::ast::{BoolOp, CmpOp, ExceptHandler, Expr, Operator, Parameters, Stmt, StmtFunctionDef, UnaryOp};
 use sanare_source::parse::Source;
 use sanare_source::size::{Ranged, TextRange};
 
@@ -282,8 +282,18 @@ impl<'a> Walker<'a> {
             }
             Stmt::AugAssign(assign) => {
                 let sym = self.eval(&assign.value);
-                let list = matches!(sym, Sym::Iter(_));
-                self.used(&sym, assign.value.range(), if list { Usage::Stored } else { Usage::Arithmetic });
+                let so_far = match &*assign.target {
+                    Expr::Name(name) => self.lookup(name.id.as_str()),
+                    _ => Sym::Unknown,
+                };
+                let how = match (&sym, so_far) {
+                    (Sym::Iter(_), _) => Usage::Stored,
+                    (_, Sym::Texts(_)) => Usage::Concat,
+                    (_, Sym::Literal) => Usage::Arithmetic,
+                    _ if matches!(assign.op, Operator::Add) => Usage::Add,
+                    _ => Usage::Arithmetic,
+                };
+                self.used(&sym, assign.value.range(), how);
                 if let Expr::Subscript(subscript) = &*assign.target {
                     let key = self.eval(&subscript.slice);
                     self.used(&key, subscript.slice.range(), Usage::Key);

@@ -16,12 +16,13 @@ pub struct Draft<'a> {
     edits: Vec<Edit>,
     top: Vec<String>,
     taken: Vec<String>,
+    made: Vec<(Vec<String>, String)>,
 }
 
 impl<'a> Draft<'a> {
     /// Nothing changed yet.
     pub fn new(subject: Scene<'a>) -> Self {
-        Self { subject, edits: Vec::new(), top: Vec::new(), taken: Vec::new() }
+        Self { subject, edits: Vec::new(), top: Vec::new(), taken: Vec::new(), made: Vec::new() }
     }
 
     /// An expression becomes this text.
@@ -50,6 +51,10 @@ impl<'a> Draft<'a> {
     /// A helper function at the top of the target, or the one that is there already. `lines` gets the name; the first
     /// line is the `def`, the comment goes below it. Four blanks are one level.
     pub fn helper(&mut self, names: &[&str], comment: &str, lines: impl Fn(&str) -> Vec<String>) -> String {
+        let signature = lines("helper");
+        if let Some((_, name)) = self.made.iter().find(|(known, _)| *known == signature) {
+            return name.clone();
+        }
         for name in names {
             if let Some(at) = self.same_helper(&lines(name)) {
                 let indent = self.body_indent() + &self.unit();
@@ -58,10 +63,12 @@ impl<'a> Draft<'a> {
                     .map(|line| format!("{}{indent}{}", self.newline(), self.quoted(&line)))
                     .collect();
                 self.edits.push(Edit::insert(at, comment));
+                self.made.push((signature, (*name).to_owned()));
                 return (*name).to_owned();
             }
         }
         let name = self.free(names);
+        self.made.push((signature, name.clone()));
         let mut lines = lines(&name);
         let rest = lines.split_off(1.min(lines.len()));
         lines.extend(commented(comment, WIDTH - 8).into_iter().map(|line| format!("    {line}")));

@@ -20,6 +20,8 @@ pub enum What {
     Sheet,
     /// All rows of a reader.
     Rows(usize),
+    /// Rows of a reader made into mappings.
+    Records(usize),
     /// A row as a list of cells.
     Row(usize),
     /// The row of names.
@@ -96,6 +98,8 @@ impl<'a> Code<'a> {
             Expr::Call(call) => self.origin_of_call(readers, call, depth),
             Expr::Subscript(subscript) => match (go(&subscript.value), &*subscript.slice) {
                 (What::Rows(at), Expr::Slice(_)) => What::Rows(at),
+                (What::Records(at), Expr::Slice(_)) => What::Records(at),
+                (What::Records(at), _) => What::Record(at),
                 (What::Rows(at), index) if int_of(index) == Some(0) && readers[at].form != Form::Dict => {
                     What::Header(at)
                 }
@@ -123,7 +127,9 @@ impl<'a> Code<'a> {
                 };
                 let source = go(&clause.iter);
                 match (source, go(element)) {
+                    (What::Rows(at), What::Record(_)) if readers[at].form != Form::Dict => What::Records(at),
                     (What::Rows(at), What::Row(_) | What::Record(_)) => What::Rows(at),
+                    (What::Records(at), What::Record(_)) => What::Records(at),
                     (What::Lines | What::Argument, What::Line) => What::Lines,
                     _ => What::Other,
                 }
@@ -158,6 +164,7 @@ impl<'a> Code<'a> {
             ("next", None) => match first.map(go) {
                 Some(What::Rows(at)) if readers[at].form != Form::Dict => What::Header(at),
                 Some(What::Rows(at)) => row_of(readers, at),
+                Some(What::Records(at)) => What::Record(at),
                 Some(What::Lines) => What::Line,
                 _ => What::Other,
             },
@@ -166,7 +173,7 @@ impl<'a> Code<'a> {
                 _ => What::Other,
             },
             ("to_dict", Some(frame)) => match go(frame) {
-                What::Frame(at) => What::Rows(at),
+                What::Frame(at) => What::Records(at),
                 _ => What::Other,
             },
             ("strip" | "rstrip" | "lstrip" | "removeprefix" | "replace", Some(text)) => match go(text) {
@@ -175,6 +182,7 @@ impl<'a> Code<'a> {
                 other @ What::Frame(_) => other,
                 _ => What::Other,
             },
+            ("sheet_of", None) if self.has("sheet_of") => What::Sheet,
             (_, None) if self.helpers.contains(&name) => match first.map(go) {
                 Some(What::Record(_)) | None => What::Other,
                 Some(other) => other,
@@ -214,6 +222,7 @@ fn row_of(readers: &[Reader], at: usize) -> What {
 fn item_of(readers: &[Reader], iterable: What) -> What {
     match iterable {
         What::Rows(at) => row_of(readers, at),
+        What::Records(at) => What::Record(at),
         What::Lines => What::Line,
         What::Tuple(at) => What::Tuple(at),
         _ => What::Other,

@@ -111,3 +111,34 @@ impl<'a> Visitor<'a> for Loops<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn last(source: &'static str) -> Case<'static> {
+        Case {
+            source,
+            old: r#"[{"open": true, "size": 4}]"#,
+            new: r#"[{"open": false, "size": 4}]"#,
+            error: "UnboundLocalError: cannot access local variable 'largest' where it is not associated with a value",
+            at: "return",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn the_docstring_or_the_annotation_says_none() {
+        let body = "    for item in data:\n        if item[\"open\"]:\n            largest = item[\"size\"]\n    return largest\n";
+        let parts = ["    largest = None\n    for item in data:"];
+        let doc = format!("def load(data):\n    \"\"\"Largest open item, None if nothing is open.\"\"\"\n{body}");
+        check(&last(Box::leak(doc.into_boxed_str())), &parts);
+        let annotated = format!("def load(data) -> int | None:\n{body}");
+        check(&last(Box::leak(annotated.into_boxed_str())), &parts);
+        let optional = format!("from typing import Optional\n\n\ndef load(data) -> Optional[int]:\n{body}");
+        check(&last(Box::leak(optional.into_boxed_str())), &parts);
+        check(&last(Box::leak(format!("def load(data):\n{body}").into_boxed_str())), &["no_identity: "]);
+        let other = format!("def load(data):\n    \"\"\"Largest open item, 0 if nothing is open.\"\"\"\n{body}");
+        check(&last(Box::leak(other.into_boxed_str())), &["no_identity: "]);
+    }
+}

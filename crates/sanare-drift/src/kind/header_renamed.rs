@@ -4,6 +4,7 @@
 use crate::code::table_reader::Form;
 use crate::code::table_reads::{Key, Read, Via};
 use crate::code::write::Writer;
+use crate::kind::rows::outermost;
 use crate::kind::{Layers, Subject};
 use crate::problem::{Answer, Mapping};
 use crate::table::Tables;
@@ -69,7 +70,8 @@ fn in_header(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String>
     let mut writer = Writer::new(&tables.code);
     let names = aliases(&writer, mappings);
     let comment = format!("# {}; a column that has its old name keeps it", renames(mappings));
-    writer.wrap(reader.whole, "with_known_names", &[]);
+    let whole = if reader.form == Form::Dict { reader.whole } else { outermost(tables, reader.whole) };
+    writer.wrap(whole, "with_known_names", &[]);
     if reader.form == Form::Dict {
         writer.helper(&format!(
             "def with_known_names(reader):\n    {comment}\n    known = {names}\n    there = reader.fieldnames or []\n    \

@@ -57,7 +57,7 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
 /// Names that tell the header: those that the code expects, and what they are called now if that differs.
 pub fn header_names(tables: &Tables, at: usize, view: &View) -> Result<Vec<Vec<String>>, crate::problem::Refusal> {
     let mappings = tables.map(at, view)?;
-    let expected = tables.expected(at, view);
+    let expected = tables.expected(at, view.remembered);
     let mut old: Vec<String> = expected.iter().filter(|field| field.needed).map(|field| field.name.clone()).collect();
     for field in expected.iter().filter(|field| !field.needed && view.place(&field.name).is_some()) {
         if old.len() >= 3 {
@@ -131,7 +131,7 @@ fn in_lines(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Op
     };
     writer.helper(&format!(
         "def from_header(lines):\n    {comment}\n{import}    {names}\n    lines = list(lines)\n    \
-         for number, line in enumerate(lines[:50]):\n        if {condition}:\n            return lines[number:]\n    return {otherwise}"
+         for number, line in enumerate(lines):\n        if number < 50 and {condition}:\n            return lines[number:]\n    return {otherwise}"
     ));
     writer.finish()
 }
@@ -176,7 +176,7 @@ fn in_rows(tables: &Tables, at: usize, sets: &[Vec<String>]) -> Option<String> {
     writer.wrap(reader.whole, "from_header", &[]);
     writer.helper(&format!(
         "def from_header(rows):\n    # rows may stand above the header; the table begins where its names do\n    {names}\n    \
-         rows = list(rows)\n    start = next((number for number, row in enumerate(rows[:50]) if {condition}), 0)\n    yield from rows[start:]"
+         rows = list(rows)\n    start = next((number for number, row in enumerate(rows) if number < 50 and {condition}), 0)\n    yield from rows[start:]"
     ));
     writer.finish()
 }

@@ -5,8 +5,9 @@ use crate::kind::Subject;
 use crate::problem::{Answer, Layer, Mapping, Tier};
 
 use super::{
-    object_envelope, object_keyed, object_lines, object_moved, object_number, object_optional, object_pages,
-    object_renamed, object_scalar, object_single, object_time,
+    object_date, object_digits, object_envelope, object_keyed, object_lines, object_moved, object_number,
+    object_optional, object_pages, object_renamed, object_scalar, object_single, object_text, object_time,
+    object_unwrapped,
 };
 
 /// One kind of drift of nested data.
@@ -16,14 +17,18 @@ pub type Inner = fn(&View) -> Option<Answer>;
 pub const ALL: &[Inner] = &[
     object_lines::answer,
     object_pages::answer,
+    object_unwrapped::answer,
     object_envelope::answer,
     object_single::answer,
     object_keyed::answer,
     object_moved::answer,
     object_renamed::answer,
     object_scalar::answer,
-    object_number::answer,
     object_time::answer,
+    object_number::answer,
+    object_digits::answer,
+    object_date::answer,
+    object_text::answer,
     object_optional::answer,
     object_optional::null,
 ];

@@ -136,7 +136,7 @@ fn is_wrapper(step: &Step) -> bool {
 }
 
 /// The deepest container that a lone chain of keys and of list places leads to.
-fn passed_through(view: &View, mut place: Place) -> Place {
+pub(crate) fn passed_through(view: &View, mut place: Place) -> Place {
     loop {
         let below: Vec<&Step> = {
             let mut steps: Vec<&Step> = view
@@ -351,4 +351,94 @@ fn refused(found: &[Found], target: &Place, reason: Reason, why: &str) -> Answer
         fields: vec![report],
         hint: "name the place in a contract or in sanare.lock".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check, check_layers};
+
+    const QUAKES: &str = "def load(data):\n    return sorted((q[\"place\"], q[\"mag\"]) for q in data)\n";
+    const BARE: &str = r#"[{"place": "A", "mag": 5.5}, {"place": "B", "mag": 4.25}]"#;
+
+    fn quakes(new: &'static str) -> Case<'static> {
+        let error = "TypeError: string indices must be integers, not 'str'";
+        Case { source: QUAKES, old: BARE, new, error, at: "place", file: false }
+    }
+
+    #[test]
+    fn a_list_that_is_wrapped_now() {
+        let parts = ["if isinstance(data, dict):", "data = data[\"response\"][\"data\"]"];
+        let case = quakes(r#"{"response": {"meta": {"n": 1}, "data": [{"place": "C", "mag": 6.5}]}}"#);
+        check(&case, &parts);
+        check(&Case { old: "", ..case }, &parts);
+        let last = quakes(r#"{"count": 1, "next": null, "results": [{"place": "C", "mag": 6.5}]}"#);
+        check(
+            &last,
+            &["if data[\"next\"]:", "if data[\"count\"] > len(data[\"results\"]):", "data = data[\"results\"]"],
+        );
+    }
+
+    #[test]
+    fn a_path_that_changed() {
+        let source = "def load(data):\n    orders = data[\"data\"][\"items\"]\n    return [sum(o[\"price\"] for o in orders), [o[\"name\"] for o in orders]]\n";
+        let case = Case {
+            source,
+            old: r#"{"data": {"items": [{"name": "Alfa", "price": 1200}]}}"#,
+            new: r#"{"result": {"records": [{"title": "Alfa", "amount": 1200}, {"title": "Beta", "amount": 800}]}}"#,
+            error: "KeyError: 'data'",
+            at: "orders = data",
+            file: false,
+        };
+        let moved = "data = {**data, \"data\": {\"items\": data[\"result\"][\"records\"]}}";
+        check(&case, &["if \"data\" not in data:", moved]);
+        let second = [("KeyError: 'price'", "sum(")];
+        check_layers(&case, &second, &[moved, "field(o, \"price\", \"amount\")", "field(o, \"name\", \"title\")"]);
+        let file = Case {
+            source: "import json\n\n\ndef load(data):\n    with open(data) as handle:\n        book = json.load(handle)\n    return [c[\"cell_type\"] for c in book[\"worksheets\"][0][\"cells\"]]\n",
+            old: r#"{"worksheets": [{"cells": [{"cell_type": "code"}]}]}"#,
+            new: r#"{"cells": [{"cell_type": "code"}]}"#,
+            error: "KeyError: 'worksheets'",
+            at: "worksheets",
+            file: true,
+        };
+        let parts = [
+            "        if \"worksheets\" not in book:",
+            "book = {**book, \"worksheets\": [{\"cells\": book[\"cells\"]}]}",
+        ];
+        check(&file, &parts);
+    }
+
+    #[test]
+    fn a_record_that_is_wrapped_now() {
+        let case = Case {
+            source: "def load(data):\n    return [data[\"login\"], data[\"followers\"]]\n",
+            old: r#"{"login": "m", "followers": 3}"#,
+            new: r#"{"data": {"user": {"login": "k", "followers": 30}}}"#,
+            error: "KeyError: 'login'",
+            at: "login",
+            file: false,
+        };
+        check(&case, &["if \"login\" not in data:", "data = data[\"data\"][\"user\"]"]);
+    }
+
+    #[test]
+    fn two_lists_parts_and_strangers_are_refused() {
+        check(
+            &quakes(r#"{"felt": [{"place": "C", "mag": 6.5}], "other": [{"place": "D", "mag": 6.5}]}"#),
+            &["ambiguous: "],
+        );
+        check(&quakes(r#"{"next": "p2", "results": [{"place": "C", "mag": 6.5}]}"#), &["incomplete_data: "]);
+        check(&quakes(r#"{"total": 12, "results": [{"place": "C", "mag": 6.5}]}"#), &["incomplete_data: "]);
+        check(&quakes(r#"{"previous": [{"place": "C", "mag": 6.5}]}"#), &["vetoed: "]);
+        check(&quakes(r#"{"results": [{"where": "C", "size": 6.5}]}"#), &["no_proposer: "]);
+        let users = Case {
+            source: "def load(data):\n    return [u[\"name\"] for u in data[\"users\"]]\n",
+            old: r#"{"users": [{"name": "a"}]}"#,
+            new: r#"{"groups": [{"name": "b"}]}"#,
+            error: "KeyError: 'users'",
+            at: "users",
+            file: false,
+        };
+        check(&users, &["no_identity: "]);
+    }
 }

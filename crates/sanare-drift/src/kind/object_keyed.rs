@@ -240,3 +240,58 @@ fn named(place: &Place) -> String {
     let name = bare(&spoken(&place.steps));
     if name.is_empty() { "the data".to_owned() } else { name }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn listed(new: &'static str) -> Case<'static> {
+        Case {
+            source: "def load(data):\n    return {s[\"id\"]: s[\"free\"] for s in data[\"stations\"]}\n",
+            old: r#"{"stations": [{"id": "a", "free": 1}, {"id": "b", "free": 2}]}"#,
+            new,
+            error: "TypeError: string indices must be integers, not 'str'",
+            at: "stations",
+            file: false,
+        }
+    }
+
+    fn keyed(new: &'static str) -> Case<'static> {
+        Case {
+            source: "def load(data):\n    out = {}\n    for station_id, s in data[\"stations\"].items():\n        out[station_id] = s[\"free\"] + s[\"docks\"]\n    return out\n",
+            old: r#"{"stations": {"a": {"free": 1, "docks": 2}, "b": {"free": 1, "docks": 5}}}"#,
+            new,
+            error: "AttributeError: 'list' object has no attribute 'items'",
+            at: "stations",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn the_key_is_readable_on_both_sides() {
+        check(
+            &listed(r#"{"stations": {"c": {"id": "c", "free": 5}, "d": {"id": "d", "free": 6}}}"#),
+            &["return list(data.values())"],
+        );
+        check(
+            &listed(r#"{"stations": {"c": {"free": 5}, "d": {"free": 6}}}"#),
+            &["return [{\"id\": key, **record} for key, record in data.items()]"],
+        );
+        let new =
+            r#"{"stations": [{"station_id": "x", "free": 1, "docks": 4}, {"station_id": "y", "free": 2, "docks": 4}]}"#;
+        check(
+            &keyed(new),
+            &["return {record[\"station_id\"]: record for record in data}", "is not different in every record"],
+        );
+    }
+
+    #[test]
+    fn mixed_members_and_unknown_keys_are_refused() {
+        check(&listed(r#"{"stations": {"c": {"free": 5}, "version": 2}}"#), &["no_proposer: "]);
+        check(&keyed(r#"{"stations": [{"free": 1, "docks": 4}, {"free": 2, "docks": 4}]}"#), &["no_proposer: "]);
+        check(
+            &keyed(r#"{"stations": [{"id": "x", "free": 1, "docks": 4}, {"id": "x", "free": 2, "docks": 4}]}"#),
+            &["no_proposer: "],
+        );
+    }
+}

@@ -216,3 +216,51 @@ fn loop_over(view: &View, name: &str) -> Option<TextRange> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn array(new: &'static str) -> Case<'static> {
+        Case {
+            source: "import json\n\n\ndef load(data):\n    with open(data) as handle:\n        events = json.load(handle)\n    return [e[\"kind\"] for e in events]\n",
+            old: r#"[{"kind": "a"}, {"kind": "b"}]"#,
+            new,
+            error: "json.decoder.JSONDecodeError: Extra data: line 2 column 1 (char 14)",
+            at: "json.load",
+            file: true,
+        }
+    }
+
+    fn lines(new: &'static str) -> Case<'static> {
+        Case {
+            source: "import json\n\n\ndef load(data):\n    with open(data) as handle:\n        return [json.loads(line)[\"kind\"] for line in handle]\n",
+            old: "{\"kind\": \"a\"}\n{\"kind\": \"b\"}\n",
+            new,
+            error: "TypeError: list indices must be integers or slices, not str",
+            at: "json.loads",
+            file: true,
+        }
+    }
+
+    #[test]
+    fn both_are_read() {
+        let parts = ["events = json_records(handle)", "for line in text.split(\"\\n\") if line.strip()"];
+        check(&array("{\"kind\": \"c\"}\n{\"kind\": \"d\"}\n"), &parts);
+        check(&Case { old: "", ..array("{\"kind\": \"c\"}\n{\"kind\": \"d\"}\n") }, &parts);
+        let one = Case {
+            error: "TypeError: string indices must be integers, not 'str'",
+            at: "e[\"kind\"]",
+            ..array("{\"kind\": \"c\"}\n")
+        };
+        check(&one, &parts);
+        check(&lines(r#"[{"kind": "c"}, {"kind": "d"}]"#), &["for line in json_lines(handle)", "json.dumps(record)"]);
+    }
+
+    #[test]
+    fn a_broken_line_or_another_record_is_refused() {
+        check(&array("{\"kind\": \"c\"}\n{\"kind\": "), &["no_proposer: "]);
+        check(&array("{\"name\": \"c\"}\n{\"name\": \"d\"}\n"), &["no_proposer: "]);
+        check(&lines(r#"[{"name": "c"}]"#), &["no_"]);
+    }
+}

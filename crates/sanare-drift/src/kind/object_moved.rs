@@ -122,6 +122,9 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
                 continue;
             }
             let mut veto = object_veto::differs(&old, &whole);
+            if veto.is_none() {
+                veto = moved_scale(view, &target, &values);
+            }
             if veto.is_none() && lacking.iter().any(|record| object_fit::occurrences(record, name, 8) != 1) {
                 veto = Some(format!("`{name}` stands at more than one place"));
             }
@@ -129,6 +132,19 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
         }
     }
     found
+}
+
+/// V6 for a field of the same name: three powers of ten, or two where that is sure of few values.
+fn moved_scale(view: &View, target: &Place, values: &[&Value]) -> Option<String> {
+    let old = object_fit::remembered_profile(view, target)?;
+    let new = object_fit::profile(values);
+    let why = crate::code::object_leaf::scale_veto(&old, &new)?;
+    let middle = |profile: &crate::profile::Profile| {
+        profile.number.as_ref().and_then(|numbers| numbers.powers).map(|powers| powers.1)
+    };
+    let far = middle(&old).zip(middle(&new)).is_some_and(|(old, new)| (old - new).abs() >= 3);
+    let sure = old.count >= 3 || (old.type_name == "float" && new.type_name == "int");
+    (far || sure).then_some(why)
 }
 
 /// Whether every list on the way holds exactly one member in every record.
@@ -216,4 +232,54 @@ fn refused(key: &str, found: &[Found], reason: Reason, why: &str) -> Answer {
         fields: vec![report],
         hint: "name the place in a contract or in sanare.lock".into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    const TWEETS: &str =
+        "def load(data):\n    return {t[\"id\"]: t[\"retweet_count\"] + t[\"like_count\"] for t in data}\n";
+    const OLD: &str = r#"[{"id": "1", "retweet_count": 3, "like_count": 4}]"#;
+
+    fn tweets(new: &'static str) -> Case<'static> {
+        Case { source: TWEETS, old: OLD, new, error: "KeyError: 'retweet_count'", at: "retweet", file: false }
+    }
+
+    #[test]
+    fn fields_that_moved_together() {
+        let case = tweets(r#"[{"id": "2", "metrics": {"retweet_count": 30, "like_count": 40, "reply_count": 1}}]"#);
+        let parts = [
+            "field(t, \"retweet_count\") + field(t, \"like_count\")",
+            "inner = record[\"metrics\"]",
+            "return inner[name]",
+        ];
+        check(&case, &parts);
+        check(&Case { old: "", ..case }, &parts);
+        let listed = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30, "like_count": 40}]}]"#);
+        check(&listed, &["if len(members) != 1:", "inner = members[0]"]);
+        let renamed = tweets(r#"[{"id": "2", "metrics": {"retweetCount": 30, "likeCount": 40}}]"#);
+        check(&renamed, &["field(t, \"retweet_count\", \"retweetCount\")", "return inner[alias]"]);
+    }
+
+    #[test]
+    fn general_names_qualifiers_and_two_places_are_refused() {
+        let name = Case {
+            source: "def load(data):\n    return [r[\"name\"] for r in data]\n",
+            old: r#"[{"name": "a", "stars": 1}]"#,
+            new: r#"[{"stars": 2, "owner": {"name": "bob"}}]"#,
+            error: "KeyError: 'name'",
+            at: "name",
+            file: false,
+        };
+        check(&name, &["missing_field: "]);
+        check(&Case { new: r#"[{"stars": 2, "repository": {"name": "bob"}}]"#, ..name }, &["no_identity: "]);
+        let two = tweets(
+            r#"[{"id": "2", "a": {"retweet_count": 1, "like_count": 2}, "b": {"retweet_count": 3, "like_count": 4}}]"#,
+        );
+        check(&two, &["retweet_count"]);
+        check(&two, &["missing_field: "]);
+        let many = tweets(r#"[{"id": "2", "metrics": [{"retweet_count": 30}, {"retweet_count": 40}]}]"#);
+        check(&many, &["missing_field: "]);
+    }
 }

@@ -72,9 +72,20 @@ pub(crate) fn answer(view: &View) -> Option<Answer> {
 fn wants_number(view: &View, place: &Place) -> bool {
     view.reading.uses_of(place).filter(|used| view.on_line(used.range)).any(|used| match &used.how {
         Usage::Arithmetic | Usage::Order => true,
-        Usage::Convert(name) => matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.timedelta"),
+        Usage::Add => remembered_number(view, place),
+        Usage::Convert(name) => {
+            matches!(name.as_str(), "round" | "abs" | "datetime.timedelta") || name.ends_with("fromtimestamp")
+        }
         _ => false,
     })
+}
+
+/// Whether the memory or other records say that it is a number.
+fn remembered_number(view: &View, place: &Place) -> bool {
+    match view.remembered(place) {
+        Some(ObjectShape::Leaf { profile }) => matches!(profile.type_name.as_str(), "int" | "float"),
+        _ => view.at(place).iter().any(|value| matches!(value, Value::Int(_) | Value::Float(_))),
+    }
 }
 
 /// Whether there are decimals, and the lines that return the number; nothing for grammars that need more.
@@ -162,4 +173,53 @@ fn said(place: &Place, reason: Reason, why: &str) -> Answer {
         fields: vec![report],
         hint: String::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn price(new: &'static str) -> Case<'static> {
+        Case {
+            source: "def load(data):\n    return {\"worth\": round(data[\"price\"] * 0.5, 2)}\n",
+            old: r#"{"price": 46311.75}"#,
+            new,
+            error: "TypeError: can't multiply sequence by non-int of type 'float'",
+            at: "price",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn text_is_converted_as_it_was_before() {
+        check(&price(r#"{"price": "107135.4"}"#), &["number(data[\"price\"]) * 0.5", "return float(value)"]);
+        check(&price(r#"{"price": "107,135.40"}"#), &["re.fullmatch(", "return float(value.replace(\",\", \"\"))"]);
+        let whole = Case {
+            source: "def load(data):\n    worth = 0\n    for item in data:\n        worth = worth + item[\"price\"] * item[\"count\"]\n    return worth\n",
+            old: r#"[{"price": 150, "count": 20}]"#,
+            new: r#"[{"price": 150, "count": 200}, {"price": "28", "count": 93}]"#,
+            error: "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+            at: "worth + item",
+            file: false,
+        };
+        check(&whole, &["number(item[\"price\"]) * item[\"count\"]", "return int(value)"]);
+        check(&Case { old: "", ..whole }, &["return int(value)"]);
+        let list = Case {
+            source: "def load(data):\n    return max(data[\"values\"]) * 2\n",
+            old: r#"{"values": [1.5, 2.0]}"#,
+            new: r#"{"values": ["13.5", "9.25"]}"#,
+            error: "TypeError: unsupported operand type(s) for -: 'str' and 'str'",
+            at: "max(",
+            file: false,
+        };
+        check(&list, &["max([number(value) for value in data[\"values\"]])"]);
+    }
+
+    #[test]
+    fn zeros_words_ties_and_scale_are_refused() {
+        check(&price(r#"{"price": "00107135"}"#), &["vetoed: "]);
+        check(&price(r#"{"price": "n/a"}"#), &["not_data: "]);
+        check(&price(r#"{"price": "1.234"}"#), &["ambiguous: "]);
+        check(&price(r#"{"price": "10713540000"}"#), &["scale_or_unit: "]);
+    }
 }

@@ -198,3 +198,52 @@ fn refused_null(place: &Place) -> Answer {
         hint: String::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn rows(source: &'static str, new: &'static str) -> Case<'static> {
+        let old = r#"[{"id": 1, "gust": 4.5, "user": {"login": "a"}}]"#;
+        Case { source, old, new, error: "KeyError: 'gust'", at: "r[\"", file: false }
+    }
+
+    const STORED: &str = "def load(data):\n    return [{\"id\": r[\"id\"], \"gust\": r[\"gust\"]} for r in data]\n";
+    const FLOAT: &str =
+        "def load(data):\n    return [{\"id\": r[\"id\"], \"gust\": float(r[\"gust\"])} for r in data]\n";
+    const SUM: &str = "def load(data):\n    return sum(r[\"gust\"] for r in data)\n";
+    const USER: &str =
+        "def load(data):\n    return [{\"id\": r[\"id\"], \"user\": r[\"user\"][\"login\"]} for r in data]\n";
+    const TEXT: &str =
+        "def load(data):\n    return [f\"{r['user']['login']}!\" + r[\"user\"][\"login\"] for r in data]\n";
+
+    #[test]
+    fn none_goes_where_the_value_would_go() {
+        let new = r#"[{"id": 1}, {"id": 2, "gust": 5.5}]"#;
+        check(&rows(STORED, new), &["# gust is left out of records that do not have it", "\"gust\": r.get(\"gust\")"]);
+        check(&rows(FLOAT, new), &["(float(r[\"gust\"]) if \"gust\" in r else None)"]);
+        let null = |source| Case {
+            error: "TypeError: float() argument must be a string or a real number, not 'NoneType'",
+            ..rows(source, r#"[{"id": 1, "gust": null}, {"id": 2, "gust": 5.5}]"#)
+        };
+        check(&null(FLOAT), &["(float(r[\"gust\"]) if r[\"gust\"] is not None else None)"]);
+        let user = |source| Case {
+            error: "TypeError: 'NoneType' object is not subscriptable",
+            ..rows(source, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
+        };
+        check(&user(USER), &["(r[\"user\"][\"login\"] if r[\"user\"] is not None else None)"]);
+    }
+
+    #[test]
+    fn what_is_computed_with_is_refused() {
+        let new = r#"[{"id": 1}, {"id": 2, "gust": 5.5}]"#;
+        check(&rows(SUM, new), &["missing_field: "]);
+        check(&rows(STORED, r#"[{"id": 1, "speed": 3}, {"id": 2, "gust": 5.5}]"#), &["no_identity: "]);
+        check(&rows(STORED, r#"[{"id": 1}, {"id": 2}]"#), &["missing_field: "]);
+        let null = Case {
+            error: "TypeError: 'NoneType' object is not subscriptable",
+            ..rows(TEXT, r#"[{"id": 1, "user": null}, {"id": 2, "user": {"login": "b"}}]"#)
+        };
+        check(&null, &["missing_field: "]);
+    }
+}

@@ -194,3 +194,53 @@ fn change(outer: &Value, pages: &Pages, list: &[Value], key: Option<&str>) -> Ch
         helper: vec!["joined_pages", "all_pages"],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check, check_layers};
+
+    const ORDERS: &str = "def load(data):\n    return [sum(o[\"price\"] for o in data[\"items\"]), [o[\"name\"] for o in data[\"items\"]]]\n";
+
+    fn orders(new: &'static str) -> Case<'static> {
+        let old = r#"{"items": [{"name": "Alfa", "price": 1200}, {"name": "Beta", "price": 800}]}"#;
+        Case { source: ORDERS, old, new, error: "KeyError: 'items'", at: "items", file: false }
+    }
+
+    #[test]
+    fn all_pages_are_joined() {
+        let new = r#"{"page_count": 2, "pages": [{"page": 1, "results": [{"name": "A", "price": 1200}]}, {"page": 2, "results": [{"name": "B", "price": 800}]}]}"#;
+        let parts = [
+            "pages = sorted(data[\"pages\"], key=lambda page: page[\"page\"])",
+            "if [page[\"page\"] for page in pages] != list(range(1, len(pages) + 1)):",
+            "if len(pages) != data[\"page_count\"]:",
+            "data = {**data, \"items\": [record for page in pages for record in page[\"results\"]]}",
+        ];
+        check(&orders(new), &parts);
+        check(&Case { old: "", ..orders(new) }, &parts);
+        let renamed = r#"{"pages": [{"results": [{"title": "A", "amount": 1200}]}, {"results": [{"title": "B", "amount": 800}]}]}"#;
+        check_layers(
+            &orders(renamed),
+            &[("KeyError: 'price'", "sum(")],
+            &["pages = data[\"pages\"]", "field(o, \"price\", \"amount\")"],
+        );
+        let bare = Case {
+            source: "def load(data):\n    return [o[\"price\"] for o in data]\n",
+            old: r#"[{"price": 1}]"#,
+            new: r#"{"pages": [{"page": 1, "rows": [{"price": 1}]}, {"page": 2, "rows": [{"price": 2}]}]}"#,
+            error: "TypeError: string indices must be integers, not 'str'",
+            at: "price",
+            file: false,
+        };
+        check(&bare, &["data = [record for page in pages for record in page[\"rows\"]]"]);
+    }
+
+    #[test]
+    fn a_missing_page_is_refused() {
+        let gap = r#"{"pages": [{"page": 1, "results": [{"name": "A", "price": 1200}]}, {"page": 3, "results": [{"name": "B", "price": 800}]}]}"#;
+        check(&orders(gap), &["incomplete_data: "]);
+        let count = r#"{"page_count": 3, "pages": [{"page": 1, "results": [{"name": "A", "price": 1200}]}, {"page": 2, "results": [{"name": "B", "price": 800}]}]}"#;
+        check(&orders(count), &["incomplete_data: "]);
+        let more = r#"{"has_more": true, "pages": [{"page": 1, "results": [{"name": "A", "price": 1200}]}, {"page": 2, "results": [{"name": "B", "price": 800}]}]}"#;
+        check(&orders(more), &["incomplete_data: "]);
+    }
+}

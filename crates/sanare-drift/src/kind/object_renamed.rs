@@ -108,7 +108,14 @@ pub(crate) fn map_record(
         lockfile: &[],
         closed_record: fields == seen_names.len(),
     };
-    let mut mappings = match_fields(&expected, &seen, &context)?;
+    let eager: Vec<Expected> = expected
+        .iter()
+        .map(|field| Expected { needed: field.needed || lost.contains(&field.name), ..field.clone() })
+        .collect();
+    let mut mappings = match match_fields(&eager, &seen, &context) {
+        Ok(mappings) => mappings,
+        Err(_) => match_fields(&expected, &seen, &context)?,
+    };
     mappings.retain(|mapping| mapping.expected != mapping.seen && lost.contains(&mapping.expected));
     Ok(mappings)
 }
@@ -171,5 +178,88 @@ pub(crate) fn listed(names: &[&str], one: &str, many: &str) -> String {
         [] => String::new(),
         [only] => format!("{only} {one}"),
         [rest @ .., last] => format!("{} and {last} {many}", rest.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    const USERS: &str = "def load(data):\n    return [r[\"firstName\"] + \" \" + r[\"lastName\"] for r in data]\n";
+
+    fn users(new: &'static str) -> Case<'static> {
+        let old = r#"[{"firstName": "A", "lastName": "B"}]"#;
+        Case { source: USERS, old, new, error: "KeyError: 'firstName'", at: "firstName", file: false }
+    }
+
+    #[test]
+    fn all_lost_keys_are_mapped_together() {
+        let parts = [
+            "field(r, \"firstName\", \"first_name\") + \" \" + field(r, \"lastName\", \"last_name\")",
+            "for key in (name, alias):",
+            "raise KeyError(f\"neither {name!r} nor {alias!r} in {list(record)}\")",
+        ];
+        let case = users(r#"[{"first_name": "C", "last_name": "D"}, {"first_name": "E", "last_name": "F"}]"#);
+        check(&case, &parts);
+        check(&Case { old: "", ..case }, &parts);
+    }
+
+    #[test]
+    fn keys_of_a_loop_and_optional_reads() {
+        let source = "def load(data):\n    keys = (\"tempMax\", \"tempMin\")\n    return [[day[key] for key in keys] for day in data]\n";
+        let case = Case {
+            source,
+            old: r#"[{"tempMax": 10, "tempMin": 1}]"#,
+            new: r#"[{"temp_max": 20, "temp_min": 3}]"#,
+            error: "KeyError: 'tempMax'",
+            at: "day[key]",
+            file: false,
+        };
+        check(&case, &["field(day, key)", "aliases = {\"tempMax\": \"temp_max\", \"tempMin\": \"temp_min\"}"]);
+        let source = "def load(data):\n    return [r[\"fullName\"] + r.get(\"nickName\", \"\") for r in data]\n";
+        let case = Case {
+            source,
+            old: r#"[{"fullName": "A", "nickName": "B"}]"#,
+            new: r#"[{"full_name": "A", "nick_name": "B"}]"#,
+            error: "KeyError: 'fullName'",
+            at: "fullName",
+            file: false,
+        };
+        check(
+            &case,
+            &["(r[\"nick_name\"] if \"nick_name\" in r and \"nickName\" not in r else r.get(\"nickName\", \"\"))"],
+        );
+    }
+
+    #[test]
+    fn another_function_is_left_alone() {
+        let source = "def read(row):\n    return row[\"Amount\"]\n\n\ndef load(data):\n    return sum(read(row) for row in data)\n";
+        let case = Case {
+            source,
+            old: r#"[{"Amount": 5}]"#,
+            new: r#"[{"amount": 7}]"#,
+            error: "KeyError: 'Amount'",
+            at: "row[\"Amount\"]",
+            file: false,
+        };
+        check(
+            &case,
+            &["def read(row):\n    return row[\"Amount\"]\n", "sum(read(with_old_names(row)) for row in data)"],
+        );
+    }
+
+    #[test]
+    fn decoys_and_two_names_are_refused() {
+        let case = Case {
+            source: "def load(data):\n    return sum(r[\"amount\"] for r in data)\n",
+            old: r#"[{"amount": 5, "day": "a"}]"#,
+            new: r#"[{"refund_amount": 7, "day": "b"}]"#,
+            error: "KeyError: 'amount'",
+            at: "amount",
+            file: false,
+        };
+        check(&case, &["vetoed: "]);
+        check(&Case { new: r#"[{"order_number": 5001, "day": "b"}]"#, ..case }, &["no_identity: "]);
+        check(&users(r#"[{"first_name": "C", "first name": "X", "last_name": "D"}]"#), &["ambiguous: "]);
     }
 }

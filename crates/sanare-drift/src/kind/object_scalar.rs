@@ -117,7 +117,7 @@ fn wanted_type(view: &View, place: &Place) -> Option<String> {
         None => {}
     }
     view.reading.uses_of(place).find_map(|used| match &used.how {
-        Usage::Arithmetic | Usage::Order => Some("float".to_owned()),
+        Usage::Arithmetic | Usage::Add | Usage::Order => Some("float".to_owned()),
         Usage::Convert(name)
             if matches!(name.as_str(), "int" | "float" | "round" | "abs" | "datetime.datetime.fromtimestamp") =>
         {
@@ -228,4 +228,39 @@ fn refused(key: &str, leaves: &[&str], reason: Reason, why: &str) -> Answer {
         fields: vec![report],
         hint: String::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    const TOTAL: &str = "def load(data):\n    hits = data[\"hits\"]\n    total = hits[\"total\"]\n    page = hits[\"hits\"]\n    return {\"total\": total, \"left\": total - len(page)}\n";
+    const OLD: &str = r#"{"hits": {"total": 12, "hits": [1]}}"#;
+
+    fn total(old: &'static str, new: &'static str) -> Case<'static> {
+        Case {
+            source: TOTAL,
+            old,
+            new,
+            error: "TypeError: unsupported operand type(s) for -: 'dict' and 'int'",
+            at: "left",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn the_one_leaf_is_taken() {
+        let new = r#"{"hits": {"total": {"value": 250, "relation": "eq"}, "hits": [1]}}"#;
+        check(&total(OLD, new), &["total = total[\"value\"]", "if total[\"relation\"] != \"eq\":"]);
+        check(&total("", new), &["total = total[\"value\"]"]);
+        check(&total(OLD, r#"{"hits": {"total": {"count": 250}, "hits": []}}"#), &["total = total[\"count\"]"]);
+    }
+
+    #[test]
+    fn units_bounds_and_two_leaves_are_refused() {
+        check(&total(OLD, r#"{"hits": {"total": {"value": 250, "relation": "gte"}, "hits": [1]}}"#), &["ambiguous: "]);
+        check(&total(OLD, r#"{"hits": {"total": {"value": 250, "unit": "k"}, "hits": [1]}}"#), &["scale_or_unit: "]);
+        check(&total(OLD, r#"{"hits": {"total": {"value": 250, "limit": 10}, "hits": [1]}}"#), &["ambiguous: "]);
+        check(&total(OLD, r#"{"hits": {"total": {"seconds": 250}, "hits": [1]}}"#), &["no_identity: "]);
+    }
 }

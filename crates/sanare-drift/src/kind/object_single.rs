@@ -99,3 +99,43 @@ fn named(place: &Place) -> String {
     let name = bare(&spoken(&place.steps));
     if name.is_empty() { "the data".to_owned() } else { name }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn tasks(new: &'static str) -> Case<'static> {
+        Case {
+            source: "def load(data):\n    return [t[\"id\"] for t in data[\"tasks\"][\"task\"]]\n",
+            old: r#"{"tasks": {"task": [{"id": "2"}, {"id": "3"}]}}"#,
+            new,
+            error: "TypeError: string indices must be integers, not 'str'",
+            at: "task",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn one_object_in_place_of_a_list() {
+        let case = tasks(r#"{"tasks": {"task": {"id": "59"}}}"#);
+        let parts = ["for t in as_list(data[\"tasks\"][\"task\"])", "if isinstance(data, dict):", "return [data]"];
+        check(&case, &parts);
+        check(&Case { old: "", ..case }, &parts);
+        let user = Case {
+            source: "def load(data):\n    user = data[\"user\"]\n    return user[\"login\"]\n",
+            old: r#"{"user": {"login": "a"}}"#,
+            new: r#"{"user": [{"login": "b"}]}"#,
+            error: "TypeError: list indices must be integers or slices, not str",
+            at: "user[\"login\"]",
+            file: false,
+        };
+        check(&user, &["if isinstance(user, list):", "if len(user) != 1:", "user = user[0]"]);
+        check(&Case { new: r#"{"user": [{"login": "b"}, {"login": "c"}]}"#, ..user }, &["no_proposer: "]);
+    }
+
+    #[test]
+    fn another_object_is_refused() {
+        check(&tasks(r#"{"tasks": {"task": {"name": "59"}}}"#), &["no_proposer: "]);
+        check(&tasks(r#"{"tasks": {"task": "59"}}"#), &["no_proposer: "]);
+    }
+}

@@ -235,3 +235,59 @@ mod tests {
         assert_eq!(unit(&[12.0]), None);
     }
 }
+
+#[cfg(test)]
+mod examples {
+    use crate::kind::object_cases::{Case, check};
+
+    fn seconds(new: &'static str) -> Case<'static> {
+        Case {
+            source: "import datetime as dt\n\n\ndef load(data):\n    return [dt.datetime.fromtimestamp(e[\"ts\"], dt.timezone.utc).isoformat() for e in data]\n",
+            old: r#"[{"ts": 1700000000}]"#,
+            new,
+            error: "TypeError: 'str' object cannot be interpreted as an integer",
+            at: "ts",
+            file: false,
+        }
+    }
+
+    fn text(new: &'static str) -> Case<'static> {
+        Case {
+            source: "from datetime import datetime\n\n\ndef load(data):\n    return [datetime.strptime(e[\"at\"], \"%Y-%m-%dT%H:%M:%SZ\").year for e in data]\n",
+            old: r#"[{"at": "2024-01-05T10:20:30Z"}]"#,
+            new,
+            error: "TypeError: strptime() argument 1 must be str, not int",
+            at: "strptime",
+            file: false,
+        }
+    }
+
+    #[test]
+    fn the_moment_stays() {
+        let parts = [
+            "seconds(e[\"ts\"])",
+            "dt.datetime.fromisoformat(value.replace(\"Z\", \"+00:00\"))",
+            "return moment.timestamp()",
+        ];
+        check(&seconds(r#"[{"ts": "2024-03-01T23:30:00-02:00"}]"#), &parts);
+        check(&seconds(r#"[{"ts": "2024-03-01T23:30:00Z"}]"#), &parts);
+        check(
+            &text(r#"[{"at": 1710000000}]"#),
+            &["datetime.fromtimestamp(value, tz=timezone.utc).strftime(\"%Y-%m-%dT%H:%M:%SZ\")"],
+        );
+        check(&text(r#"[{"at": 1710000000000}]"#), &["datetime.fromtimestamp(value / 1000, tz=timezone.utc)"]);
+    }
+
+    #[test]
+    fn an_unknown_zone_or_unit_is_refused() {
+        check(&seconds(r#"[{"ts": "2024-03-01T23:30:00"}]"#), &["ambiguous: "]);
+        check(&seconds(r#"[{"ts": "yesterday"}]"#), &["not_data: "]);
+        check(&text(r#"[{"at": 12}]"#), &["no_proposer: "]);
+        let naive = Case {
+            source: "from datetime import datetime\n\n\ndef load(data):\n    return [datetime.strptime(e[\"at\"], \"%Y-%m-%d %H:%M\").year for e in data]\n",
+            old: r#"[{"at": "2024-01-05 10:20"}]"#,
+            ..text(r#"[{"at": 1710000000}]"#)
+        };
+        check(&naive, &["ambiguous: "]);
+    }
+}

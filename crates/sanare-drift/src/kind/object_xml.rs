@@ -195,3 +195,40 @@ fn below<'e>(element: &'e Element, path: &mut Vec<&'e Element>, wanted: &Wanted,
         path.pop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::object_cases::{Case, check};
+
+    fn suite(new: &'static str) -> Case<'static> {
+        Case {
+            source: "import xml.etree.ElementTree as ET\n\n\ndef load(data):\n    suite = ET.parse(data).getroot()\n    return int(suite.attrib[\"tests\"]), len(suite.findall(\"testcase\"))\n",
+            old: "",
+            new,
+            error: "KeyError: 'tests'",
+            at: "attrib",
+            file: true,
+        }
+    }
+
+    #[test]
+    fn the_former_root_is_found() {
+        let parts = ["if suite.tag == \"testsuites\":", "inner = suite.findall(\"testsuite\")", "suite = inner[0]"];
+        check(&suite("<testsuites><testsuite tests=\"4\"><testcase/></testsuite></testsuites>"), &parts);
+        check(&suite("<a><b><c tests=\"4\"/></b></a>"), &["inner = suite.findall(\"b/c\")"]);
+        let channel = Case {
+            source: "import xml.etree.ElementTree as ET\n\n\ndef load(data):\n    root = ET.fromstring(data)\n    return root.find(\"channel\").find(\"title\").text\n",
+            error: "AttributeError: 'NoneType' object has no attribute 'find'",
+            at: "channel",
+            file: false,
+            ..suite("<feed><rss><channel><title>b</title></channel></rss></feed>")
+        };
+        check(&channel, &["if root.tag == \"feed\":", "inner = root.findall(\"rss\")"]);
+    }
+
+    #[test]
+    fn two_or_none_are_refused() {
+        check(&suite("<testsuites><testsuite tests=\"4\"/><testsuite tests=\"5\"/></testsuites>"), &["ambiguous: "]);
+        check(&suite("<testsuites><testsuite errors=\"4\"/></testsuites>"), &["no_proposer: "]);
+    }
+}

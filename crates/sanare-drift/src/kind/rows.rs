@@ -26,7 +26,7 @@ pub fn wrap_rows(tables: &Tables, at: usize, writer: &mut Writer, name: &str, re
 }
 
 /// The reader with the helpers of earlier layers around it: the next one goes around those.
-fn outermost<'a>(tables: &Tables<'a>, whole: &'a Expr) -> &'a Expr {
+pub fn outermost<'a>(tables: &Tables<'a>, whole: &'a Expr) -> &'a Expr {
     let mut at = whole;
     while let Some((_, above)) = tables.code.tree.id(at).and_then(|id| tables.code.tree.parent_expr(id)) {
         let ours = above.as_call_expr().is_some_and(|call| {

@@ -1,4 +1,4 @@
-//! The form of a lexicon file, and reading it.
+//! The form of a lexicon file, and making a lexicon of such files.
 //!
 //! ```toml
 //! [concept.booking_date]
@@ -22,22 +22,51 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{ANY_LANGUAGE, Entry, EntryId, Kind, LANGUAGES, Lexicon, Role, Sense, Unreadable};
+use super::index::Index;
+use super::{ANY_LANGUAGE, Entry, EntryId, Kind, LANGUAGES, Lexicon, Role, Sense, Unreadable, lines};
 use crate::names;
 
+/// The tables of a file.
+pub(super) const GROUPS: [(&str, Kind); 5] = [
+    ("concept", Kind::Concept),
+    ("qualifier", Kind::Qualifier),
+    ("negation", Kind::Negation),
+    ("context", Kind::Context),
+    ("marker", Kind::Marker),
+];
+
+/// The keys of term lists: languages, in the order of their bits.
+pub(super) const KEYS: [&str; LANGUAGES.len()] = LANGUAGES;
+
+/// An entry as written.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Record<'a> {
+    pub role: Option<Role>,
+    pub head: bool,
+    pub relation: bool,
+    pub parts: Vec<&'a str>,
+    pub near: Vec<&'a str>,
+    pub opposites: Vec<&'a str>,
+    pub yes: Vec<&'a str>,
+    pub no: Vec<&'a str>,
+    /// Lists of terms by language, abbreviations last.
+    pub terms: [&'a str; LANGUAGES.len() + 1],
+}
+
+/// An owner's file.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct File {
-    concept: BTreeMap<String, Record>,
-    qualifier: BTreeMap<String, Record>,
-    negation: BTreeMap<String, Record>,
-    context: BTreeMap<String, Record>,
-    marker: BTreeMap<String, Record>,
+pub(super) struct File {
+    concept: BTreeMap<String, Written>,
+    qualifier: BTreeMap<String, Written>,
+    negation: BTreeMap<String, Written>,
+    context: BTreeMap<String, Written>,
+    marker: BTreeMap<String, Written>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct Record {
+struct Written {
     role: Option<Role>,
     head: bool,
     relation: bool,
@@ -64,46 +93,70 @@ struct Record {
     zh: String,
 }
 
-impl Record {
-    /// The lists of terms, in the order of [`LANGUAGES`].
-    fn terms(&self) -> [&str; LANGUAGES.len()] {
-        [
-            &self.en, &self.de, &self.fr, &self.es, &self.it, &self.pt, &self.nl, &self.pl, &self.cs, &self.hu,
-            &self.ro, &self.sv, &self.tr, &self.ja, &self.zh,
-        ]
+impl File {
+    /// Its records in the order of [`GROUPS`].
+    pub fn records(&self) -> Vec<(Kind, &str, Record<'_>)> {
+        let groups = [&self.concept, &self.qualifier, &self.negation, &self.context, &self.marker];
+        let mut records = Vec::new();
+        for ((_, kind), group) in GROUPS.iter().zip(groups) {
+            records.extend(group.iter().map(|(id, written)| (*kind, id.as_str(), written.record())));
+        }
+        records
     }
 }
 
-pub(super) fn read(texts: &[(&str, &str, bool)]) -> Result<Lexicon, Unreadable> {
-    let mut files = Vec::new();
-    for (name, text, owner) in texts {
-        let file: File = toml::from_str(text)
-            .map_err(|error| Unreadable { message: format!("lexicon file {name}: {}", error.message()) })?;
-        files.push((*name, file, *owner));
-    }
-    let mut lexicon = Lexicon::default();
-    let mut records: Vec<(EntryId, &Record, bool)> = Vec::new();
-    for (name, file, owner) in &files {
-        let groups = [
-            (Kind::Concept, &file.concept),
-            (Kind::Qualifier, &file.qualifier),
-            (Kind::Negation, &file.negation),
-            (Kind::Context, &file.context),
-            (Kind::Marker, &file.marker),
-        ];
-        for (kind, group) in groups {
-            for (id, record) in group {
-                let number = lexicon
-                    .declare(id, kind, record, *owner)
-                    .map_err(|message| Unreadable { message: format!("lexicon file {name}: {message}") })?;
-                records.push((number, record, *owner));
-            }
+impl Written {
+    fn record(&self) -> Record<'_> {
+        fn texts(list: &[String]) -> Vec<&str> {
+            list.iter().map(String::as_str).collect()
+        }
+        Record {
+            role: self.role,
+            head: self.head,
+            relation: self.relation,
+            parts: texts(&self.parts),
+            near: texts(&self.near),
+            opposites: texts(&self.opposites),
+            yes: texts(&self.yes),
+            no: texts(&self.no),
+            terms: [
+                &self.en, &self.de, &self.fr, &self.es, &self.it, &self.pt, &self.nl, &self.pl, &self.cs, &self.hu,
+                &self.ro, &self.sv, &self.tr, &self.ja, &self.zh, &self.abbr,
+            ],
         }
     }
-    lexicon.link(&records)?;
-    for (number, record, owner) in &records {
-        lexicon.add_terms(*number, record, *owner);
+}
+
+/// Makes a lexicon of the standard files and the owner's.
+pub(super) fn read(standard: &[(&str, &str)], owner: &[&str]) -> Result<Lexicon, Unreadable> {
+    let unreadable = |name: &str, message: &str| Unreadable { message: format!("lexicon file {name}: {message}") };
+    let mut files: Vec<File> = Vec::new();
+    for text in owner {
+        files.push(toml::from_str(text).map_err(|error| unreadable("of the owner", error.message()))?);
     }
+    let mut lists = Vec::new();
+    for (name, text) in standard {
+        lists.push((*name, lines::read(text).map_err(|message| unreadable(name, &message))?, false));
+    }
+    lists.extend(files.iter().map(|file| ("of the owner", file.records(), true)));
+    let mut lexicon = Lexicon::default();
+    let mut numbered: Vec<(EntryId, &Record, bool)> = Vec::new();
+    for (name, records, owner) in &lists {
+        for (kind, id, record) in records {
+            let number = lexicon.declare(id, *kind, record, *owner).map_err(|message| unreadable(name, &message))?;
+            numbered.push((number, record, *owner));
+        }
+    }
+    lexicon.link(&numbered)?;
+    lexicon.terms = Index::with_room(if standard.is_empty() { 64 } else { 16_384 });
+    let mut scratch = (String::new(), String::new());
+    for (number, record, owner) in &numbered {
+        for (bit, list) in record.terms.iter().enumerate() {
+            let languages = if bit == LANGUAGES.len() { ANY_LANGUAGE } else { 1 << bit };
+            lexicon.add_list(*number, list, languages, *owner, &mut scratch);
+        }
+    }
+    lexicon.terms.close();
     Ok(lexicon)
 }
 
@@ -114,6 +167,7 @@ impl Lexicon {
             return if owner { Ok(number) } else { Err(format!("`{id}` is declared twice")) };
         }
         let number = EntryId::try_from(self.entries.len()).map_err(|_| "too many entries".to_owned())?;
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         self.entries.push(Entry {
             id: id.to_owned(),
             kind,
@@ -123,8 +177,8 @@ impl Lexicon {
             parts: Vec::new(),
             near: Vec::new(),
             opposites: Vec::new(),
-            examples: record.yes.clone(),
-            counterexamples: record.no.clone(),
+            examples: owned(&record.yes),
+            counterexamples: owned(&record.no),
         });
         self.ids.insert(id.to_owned(), number);
         Ok(number)
@@ -132,7 +186,7 @@ impl Lexicon {
 
     fn link(&mut self, records: &[(EntryId, &Record, bool)]) -> Result<(), Unreadable> {
         for (number, record, _) in records {
-            let resolve = |lexicon: &Self, list: &[String]| -> Result<Vec<EntryId>, Unreadable> {
+            let resolve = |lexicon: &Self, list: &[&str]| -> Result<Vec<EntryId>, Unreadable> {
                 list.iter()
                     .map(|id| {
                         lexicon.find(id).ok_or_else(|| Unreadable {
@@ -176,48 +230,71 @@ impl Lexicon {
         Ok(plain)
     }
 
-    fn add_terms(&mut self, number: EntryId, record: &Record, owner: bool) {
-        for (bit, list) in record.terms().into_iter().enumerate() {
-            self.add_list(number, list, 1 << bit, owner);
+    fn add_list(&mut self, number: EntryId, list: &str, languages: u32, owner: bool, scratch: &mut (String, String)) {
+        if list.is_empty() {
+            return;
         }
-        self.add_list(number, &record.abbr, ANY_LANGUAGE, owner);
-    }
-
-    fn add_list(&mut self, number: EntryId, list: &str, languages: u32, owner: bool) {
         for term in list.split(',') {
-            let term = term.trim();
+            let term = term.trim_ascii();
             let (marked, term) = term.strip_prefix('~').map_or((false, term), |term| (true, term));
             if term.is_empty() {
                 continue;
             }
             let sense = Sense { entry: number, languages, marked, owner };
-            if term.bytes().all(|b| b.is_ascii_lowercase()) {
-                self.add_term(term, 1, sense);
-                continue;
-            }
-            let canonical = names::canonical(term);
-            for key in canonical.keys() {
-                self.add_term(&key, canonical.tokens.len(), sense);
+            if let Some(words) = simple_keys(term, scratch) {
+                self.add_term(&scratch.0, words, sense);
+                if scratch.1 != scratch.0 {
+                    self.add_term(&scratch.1, words, sense);
+                }
+            } else {
+                let canonical = names::canonical(term);
+                for key in canonical.keys() {
+                    self.add_term(&key, canonical.tokens.len(), sense);
+                }
             }
         }
     }
 
     fn add_term(&mut self, key: &str, words: usize, sense: Sense) {
         self.longest = self.longest.max(words);
-        let senses = match self.terms.get_mut(key) {
-            Some(senses) => senses,
-            None => self.terms.entry(key.into()).or_default(),
-        };
-        if sense.owner && senses.iter().any(|other| !other.owner) {
-            // The owner's word counts more than ours.
-            senses.clear();
-        }
-        match senses.iter_mut().find(|other| other.entry == sense.entry) {
-            Some(other) => {
-                other.languages |= sense.languages;
-                other.marked |= sense.marked;
-            }
-            None => senses.push(sense),
-        }
+        self.terms.add(key, sense);
     }
+}
+
+/// The two keys of a term of plain lower-case words, by a short way, and how many words it has; nothing if it needs
+/// the long way.
+pub(super) fn simple_keys(term: &str, (plain, wide): &mut (String, String)) -> Option<usize> {
+    let mut words = 0;
+    plain.clear();
+    wide.clear();
+    for word in term.split(' ') {
+        if word.bytes().all(|b| b.is_ascii_lowercase()) && !word.is_empty() {
+            if matches!(word, "the" | "of" | "field" | "column" | "id" | "identifier" | "uuid" | "guid") && word != term
+            {
+                return None;
+            }
+            plain.push_str(word);
+            wide.push_str(word);
+            words += 1;
+            continue;
+        }
+        let unspaced = word.starts_with(names::is_unspaced);
+        if word.is_empty() || word.chars().any(|c| names::is_unspaced(c) != unspaced) {
+            return None;
+        }
+        for c in word.chars() {
+            match names::fold_lower(c)? {
+                names::Folded::One(letter) => {
+                    plain.push(letter);
+                    wide.push(letter);
+                }
+                names::Folded::Two(short, long) => {
+                    plain.push_str(short);
+                    wide.push_str(long);
+                }
+            }
+        }
+        words += 1;
+    }
+    Some(words)
 }

@@ -1,7 +1,7 @@
 //! Reading a canonical name into what it means.
 
 use super::{COMPOUNDING, EntryId, Kind, Lexicon, Role, Sense};
-use crate::names::{Canonical, is_unspaced, join};
+use crate::names::{Canonical, is_unspaced, join_word};
 use crate::values::units;
 
 /// What a name means, as far as the lexicon knows.
@@ -134,23 +134,34 @@ impl Lexicon {
 
     fn longest_term<'a>(&'a self, name: &Canonical, at: usize) -> Option<(&'a [Sense], usize)> {
         let most = self.longest.min(name.tokens.len() - at);
-        for length in (1..=most).rev() {
-            let plain = join(name.tokens[at..at + length].iter().map(String::as_str));
-            let senses = self.senses(&plain);
-            if !senses.is_empty() {
-                return Some((senses, length));
-            }
-            let spellings = &name.spellings[at..at + length];
-            if spellings.iter().any(|others| !others.is_empty()) {
-                let words = name.tokens[at..at + length].iter().zip(spellings);
-                let wide = join(words.map(|(word, others)| others.first().unwrap_or(word).as_str()));
-                let senses = self.senses(&wide);
-                if !senses.is_empty() {
-                    return Some((senses, length));
-                }
-            }
+        let words = &name.tokens[at..at + most];
+        let spellings = &name.spellings[at..at + most];
+        let plain = self.longest_key(words.iter().map(String::as_str));
+        if spellings.iter().all(Vec::is_empty) {
+            return plain;
         }
-        None
+        let wide = words.iter().zip(spellings).map(|(word, others)| others.first().unwrap_or(word).as_str());
+        match (plain, self.longest_key(wide)) {
+            (Some(plain), Some(wide)) if wide.1 > plain.1 => Some(wide),
+            (None, wide) => wide,
+            (plain, _) => plain,
+        }
+    }
+
+    /// The longest term that begins a list of words, and how many words it has.
+    fn longest_key<'a, 'w>(&'a self, words: impl Iterator<Item = &'w str>) -> Option<(&'a [Sense], usize)> {
+        let mut key = String::with_capacity(48);
+        let mut ends = [0_usize; 16];
+        let mut count = 0;
+        for word in words.take(ends.len()) {
+            join_word(&mut key, word);
+            ends[count] = key.len();
+            count += 1;
+        }
+        ends[..count].iter().enumerate().rev().find_map(|(at, end)| {
+            let senses = self.senses(&key[..*end]);
+            (!senses.is_empty()).then_some((senses, at + 1))
+        })
     }
 
     /// Takes a word apart that is several known words written together (`rechnungsbetrag`, `注文番号`).

@@ -104,6 +104,29 @@ fn describe(lexicon: &Lexicon, name: &str) -> String {
 }
 
 #[test]
+fn the_short_ways_are_right() {
+    for (name, text) in super::STANDARD {
+        let mut short = super::lines::read(text).unwrap();
+        let file: super::file::File = toml::from_str(text).unwrap();
+        let mut long = file.records();
+        short.sort_by_key(|(kind, id, _)| (format!("{kind:?}"), *id));
+        long.sort_by_key(|(kind, id, _)| (format!("{kind:?}"), *id));
+        assert!(short == long, "{name}");
+        for term in short.iter().flat_map(|(.., record)| record.terms).flat_map(|list| list.split(", ")) {
+            let term = term.trim_start_matches('~');
+            let mut keys = (String::new(), String::new());
+            if let Some(words) = super::file::simple_keys(term, &mut keys) {
+                let canonical = canonical(term);
+                let mut long = canonical.keys();
+                long.dedup();
+                let short = if keys.0 == keys.1 { vec![keys.0] } else { vec![keys.0, keys.1] };
+                assert_eq!((long, canonical.tokens.len()), (short, words), "{term}");
+            }
+        }
+    }
+}
+
+#[test]
 fn entries_that_must_be_there() {
     let lexicon = Lexicon::standard();
     // The qualifiers that the decision rule names.
@@ -168,6 +191,7 @@ fn entries_that_must_be_there() {
             }
         }
     }
+    eprintln!("{} terms", lexicon.terms().len());
     eprintln!("entries with a term, by language: {concepts_by_language:?}");
     for language in &LANGUAGES[..12] {
         assert!(concepts_by_language[language] >= 200, "{language}: {}", concepts_by_language[language]);
@@ -188,5 +212,5 @@ fn the_owner_adds_and_is_told_what_is_wrong() {
     };
     check("[concept.x]\nxx = \"y\"", "unknown field `xx`");
     check("[concept.x]\nparts = [\"nothing\"]", "`nothing`, which is no entry");
-    check("[thing.x]", "lexicon file owner");
+    check("[thing.x]", "lexicon file of the owner");
 }

@@ -12,7 +12,6 @@ use crate::code::object_view::Scene;
 /// The function that failed, with all that an entry could look for.
 pub(crate) struct Sites<'a> {
     pub(crate) source: &'a Source,
-    pub(crate) function: &'a StmtFunctionDef,
     /// Names that imports gave, with the dotted name behind.
     pub(crate) imports: HashMap<String, String>,
     pub(crate) calls: Vec<&'a ExprCall>,
@@ -32,7 +31,6 @@ impl<'a> Sites<'a> {
         }
         let mut sites = Self {
             source: scene.source,
-            function,
             imports,
             calls: Vec::new(),
             attributes: Vec::new(),

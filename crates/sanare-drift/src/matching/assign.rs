@@ -1,6 +1,7 @@
 //! One to one: which pairs are accepted, under every clause of C55.
 
-use super::evidence::{self, Fit, Identity, Name};
+use super::evidence::{self, Fit, Identity};
+use super::name::Name;
 use super::report::Failure;
 use super::settle::{self, Languages};
 use super::veto::{self, Pair, Rule, Veto};
@@ -273,18 +274,8 @@ impl<'a> Table<'a> {
                 at != edge.expected
                     && !self.missing.contains(&at)
                     && !edge.identity.declared
-                    && self.could_be(at, edge.seen)
+                    && self.expected_names[at].could_be(&self.seen_names[edge.seen], self.context.lexicon)
             })
-    }
-
-    fn could_be(&self, expected: usize, seen: usize) -> bool {
-        let (one, other) = (&self.expected_names[expected], &self.seen_names[seen]);
-        crate::names::equal(&one.canonical, &other.canonical)
-            || (one.meaning.leftovers == other.meaning.leftovers
-                && one.meaning.units == other.meaning.units
-                && one.meaning.readings.iter().any(|left| {
-                    other.meaning.readings.iter().any(|right| evidence::same_meaning(left, right, self.context.lexicon))
-                }))
     }
 
     /// Near links (I8): accepted together or not at all, when they complete a closed record one to one.

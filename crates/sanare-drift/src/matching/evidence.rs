@@ -1,37 +1,10 @@
 //! Identity (I1 to I5) and support (S): what speaks for a seen field being an expected one.
 
+use super::name::Name;
 use super::{Expected, ImpliedType, MatchContext, Seen, ValueLinks};
-use crate::lexicon::{Kind as Word, Lexicon, Meaning, Reading, Role};
-use crate::names::{self, Canonical};
+use crate::lexicon::{Lexicon, Meaning, Reading, Role};
 use crate::problem::Tier;
 use crate::profile::{Distinct, Kind, Profile};
-
-/// A name with what it means.
-pub(super) struct Name<'a> {
-    pub text: &'a str,
-    pub canonical: Canonical,
-    pub meaning: Meaning,
-}
-
-impl<'a> Name<'a> {
-    pub fn of(text: &'a str, lexicon: &Lexicon) -> Self {
-        let canonical = names::canonical(text);
-        let meaning = lexicon.meaning(&canonical);
-        Self { text, canonical, meaning }
-    }
-
-    /// What it says, if all readings say the same.
-    pub fn role(&self, lexicon: &Lexicon) -> Option<Role> {
-        let mut roles = self.meaning.readings.iter().map(|reading| lexicon.role(reading));
-        let first = roles.next()??;
-        (self.meaning.leftovers.is_empty() && roles.all(|role| role == Some(first))).then_some(first)
-    }
-
-    /// The path in front of the last part of a dotted name.
-    fn parent(&self) -> Option<&str> {
-        self.text.rsplit_once('.').map(|(parent, _)| parent)
-    }
-}
 
 /// Why a seen field is an expected one.
 #[derive(Clone, Debug)]
@@ -67,17 +40,15 @@ pub(super) fn identity(expected: &Name, seen: &Name, context: &MatchContext, lin
         return Some(declared("I2 mapping in the lockfile"));
     }
     let by_name = Identity { declared: false, ..declared("I3 equal canonical name") };
-    if names::equal_words(&expected.canonical, &seen.canonical)
-        && (!expected.canonical.tokens.is_empty() || expected.canonical.units == seen.canonical.units)
-    {
+    if expected.has_words_of(seen) {
         // A dropped noise word such as `field` might have meant something.
         return Some(Identity { needs_support: expected.canonical.noise != seen.canonical.noise, ..by_name });
     }
     let weaker = Identity { tier: Tier::B, needs_support: true, ..by_name };
-    if same_words_reordered(expected, seen, context.lexicon) {
+    if expected.is_reordered(seen, context.lexicon) {
         return Some(Identity { text: "I5 the same words in another order".to_owned(), ..weaker });
     }
-    if let Some(found) = concept_identity(&expected.meaning, &seen.meaning, context.lexicon) {
+    if let Some(found) = concept_identity(expected, seen, context.lexicon) {
         return Some(found);
     }
     let by_values = Identity { needs_support: false, ..weaker };
@@ -88,129 +59,31 @@ pub(super) fn identity(expected: &Name, seen: &Name, context: &MatchContext, lin
 }
 
 /// The same concepts with equal qualifiers (I4), or by a word of the owner's (I1).
-fn concept_identity(expected: &Meaning, seen: &Meaning, lexicon: &Lexicon) -> Option<Identity> {
-    if expected.leftovers != seen.leftovers || is_turned_round(&expected.units, &seen.units) {
+fn concept_identity(expected: &Name, seen: &Name, lexicon: &Lexicon) -> Option<Identity> {
+    let (before, now) = (&expected.meaning, &seen.meaning);
+    if before.leftovers != now.leftovers || is_turned_round(&before.units, &now.units) {
         return None;
     }
-    for (at, one) in expected.readings.iter().enumerate() {
-        for (other_at, other) in seen.readings.iter().enumerate() {
-            if !same_meaning(one, other, lexicon) {
-                continue;
-            }
-            let open = |meaning: &Meaning, reading: &Reading, at: usize| {
-                (meaning.readings.len() > 1 || reading.marked).then_some(at)
-            };
-            let unsettled = (open(expected, one, at), open(seen, other, other_at));
-            let owner = one.owner || other.owner;
-            let what = lexicon.describe(one);
-            return Some(Identity {
-                text: if owner {
-                    format!("I1 word of the owner's lexicon, {what}")
-                } else {
-                    format!("I4 concept {what}")
-                },
-                tier: if owner { Tier::A } else { Tier::B },
-                needs_support: !owner,
-                declared: false,
-                unsettled: (unsettled != (None, None)).then_some(unsettled),
-                languages: other.languages,
-            });
-        }
-    }
-    None
+    let (at, other_at) = expected.agreeing(seen, lexicon).next()?;
+    let (one, other) = (&before.readings[at], &now.readings[other_at]);
+    let open =
+        |meaning: &Meaning, reading: &Reading, at: usize| (meaning.readings.len() > 1 || reading.marked).then_some(at);
+    let unsettled = (open(before, one, at), open(now, other, other_at));
+    let owner = one.owner || other.owner;
+    let what = lexicon.describe(one);
+    Some(Identity {
+        text: if owner { format!("I1 word of the owner's lexicon, {what}") } else { format!("I4 concept {what}") },
+        tier: if owner { Tier::A } else { Tier::B },
+        needs_support: !owner,
+        declared: false,
+        unsettled: (unsettled != (None, None)).then_some(unsettled),
+        languages: other.languages,
+    })
 }
 
 /// Whether the same units stand in another order, as in `rate usd eur`.
 fn is_turned_round(one: &[String], other: &[String]) -> bool {
     one != other && one.len() == other.len() && one.iter().all(|unit| other.contains(unit))
-}
-
-/// Whether two readings say the same: concepts, qualifiers, negation, and an order that cannot turn the sense round.
-pub(super) fn same_meaning(one: &Reading, other: &Reading, lexicon: &Lexicon) -> bool {
-    let says_something = !one.concepts.is_empty() || one.qualifiers.iter().any(|id| lexicon.entry(*id).role.is_some());
-    says_something
-        && one.negated == other.negated
-        && same_flag(one, other, lexicon)
-        && sorted(&one.contexts) == sorted(&other.contexts)
-        && sorted(&one.qualifiers) == sorted(&other.qualifiers)
-        && sorted(&one.concepts) == sorted(&other.concepts)
-        && order_agrees(one, other, lexicon)
-}
-
-fn same_flag(one: &Reading, other: &Reading, lexicon: &Lexicon) -> bool {
-    let is_flag = |reading: &Reading| reading.flag || lexicon.role(reading) == Some(Role::Flag);
-    is_flag(one) == is_flag(other)
-}
-
-/// General words may stand before or after; the others keep their order among themselves, and so do the general ones.
-/// Where a qualifier could belong to one concept or another, or excludes another, the order must be the same.
-fn order_agrees(one: &Reading, other: &Reading, lexicon: &Lexicon) -> bool {
-    if one.sequence == other.sequence {
-        return true;
-    }
-    let split = |reading: &Reading, head: bool| -> Vec<u16> {
-        reading.concepts.iter().copied().filter(|id| lexicon.entry(*id).head == head).collect()
-    };
-    let fixed = |reading: &Reading| -> Vec<u16> {
-        reading.sequence.iter().copied().filter(|id| !lexicon.entry(*id).head).collect()
-    };
-    let relates = one.sequence.len() > 2 && one.sequence.iter().any(|id| lexicon.entry(*id).relation);
-    let (heads, others) = (split(one, true), split(one, false));
-    let attaches = !one.qualifiers.is_empty() && (heads.len() > 1 || others.len() > 1);
-    !relates
-        && !exclude_one_another(&one.qualifiers, lexicon)
-        && heads == split(other, true)
-        && others == split(other, false)
-        && (!attaches || (heads.len() < 2 && fixed(one) == fixed(other)))
-}
-
-/// Whether two of the qualifiers exclude one another.
-fn exclude_one_another(list: &[u16], lexicon: &Lexicon) -> bool {
-    list.iter().enumerate().any(|(at, left)| list[at + 1..].iter().any(|right| lexicon.are_opposite(*left, *right)))
-}
-
-fn sorted(list: &[u16]) -> Vec<u16> {
-    let mut list = list.to_vec();
-    list.sort_unstable();
-    list
-}
-
-/// The same words in another order (I5): only general words and qualifiers may move.
-fn same_words_reordered(expected: &Name, seen: &Name, lexicon: &Lexicon) -> bool {
-    let (one, other) = (&expected.canonical.tokens, &seen.canonical.tokens);
-    if one.len() < 2 || one.len() != other.len() || expected.canonical.units != seen.canonical.units {
-        return false;
-    }
-    let (mut left, mut right) = (one.clone(), other.clone());
-    left.sort_unstable();
-    right.sort_unstable();
-    if left != right {
-        return false;
-    }
-    let fixed =
-        |tokens: &[String]| -> Vec<String> { tokens.iter().filter(|token| !moves(token, lexicon)).cloned().collect() };
-    let heads =
-        |tokens: &[String]| -> Vec<String> { tokens.iter().filter(|token| is_head(token, lexicon)).cloned().collect() };
-    let entries: Vec<u16> = one.iter().flat_map(|token| lexicon.senses(token)).map(|sense| sense.entry).collect();
-    let relates = entries.iter().any(|id| lexicon.entry(*id).relation);
-    let qualifiers: Vec<u16> = entries.into_iter().filter(|id| lexicon.entry(*id).kind == Word::Qualifier).collect();
-    let attaches = !qualifiers.is_empty() && (heads(one).len() > 1 || fixed(one).len() > 1);
-    (one.len() == 2 || !relates)
-        && !attaches
-        && !exclude_one_another(&qualifiers, lexicon)
-        && fixed(one) == fixed(other)
-        && heads(one) == heads(other)
-}
-
-/// Whether a word may stand anywhere in a name: a general word or a qualifier, in every sense it has.
-fn moves(token: &str, lexicon: &Lexicon) -> bool {
-    let senses = lexicon.senses(token);
-    let movable = |entry: &crate::lexicon::Entry| entry.head || entry.kind == Word::Qualifier;
-    !senses.is_empty() && senses.iter().all(|sense| movable(lexicon.entry(sense.entry)))
-}
-
-fn is_head(token: &str, lexicon: &Lexicon) -> bool {
-    lexicon.senses(token).iter().any(|sense| lexicon.entry(sense.entry).head)
 }
 
 /// Whether the values are what the expected field needs.

@@ -1,6 +1,6 @@
 //! Near meanings (I8), which count in a closed record only.
 
-use super::evidence::Name;
+use super::name::Name;
 use crate::lexicon::{Lexicon, Reading, Role};
 
 /// Why two names are near, or nothing.

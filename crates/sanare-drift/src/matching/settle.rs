@@ -1,6 +1,6 @@
 //! Which meaning of a marked term counts: the other headers of its side must settle language and role (C67).
 
-use super::evidence::Name;
+use super::name::Name;
 use crate::lexicon::{ANY_LANGUAGE, LANGUAGES, Lexicon, Role};
 use crate::profile::{Kind, Profile};
 

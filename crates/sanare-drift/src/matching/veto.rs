@@ -1,6 +1,7 @@
 //! Vetoes (C56): what forbids a pair whatever speaks for it.
 
-use super::evidence::{Fit, Name};
+use super::evidence::Fit;
+use super::name::Name;
 use super::{Expected, ImpliedType, Seen};
 use crate::lexicon::{EntryId, Lexicon, Reading, Role};
 use crate::profile::{Kind, Profile};

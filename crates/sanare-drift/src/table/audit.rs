@@ -3,7 +3,7 @@
 use sanare_core::outcome::Reason;
 
 use super::mapping::profile_of;
-use super::numbers::{cells, scale_changed};
+use super::numbers::{NumberColumn, Reading, cells, reads, scale_changed};
 use super::{Tables, View};
 use crate::code::table_reads::Key;
 use crate::code::table_uses::{Becomes, Op, Use};
@@ -53,7 +53,12 @@ pub fn findings(problem: &Problem, tables: &Tables) -> Option<Finding> {
     }
     let _ = problem;
     let columns = tables.number_columns(at, view);
-    columns.iter().any(|column| !column.read_right && column.grammar.is_ok()).then_some(Finding::Misread)
+    let loud = |column: &NumberColumn| {
+        let failing = |cell: &&str| column.uses.iter().any(|one| reads(cell, one) == Reading::Fails);
+        !column.set_aside && cells(view, column.place).iter().any(failing)
+    };
+    let silent = |column: &NumberColumn| !column.read_right && column.grammar.is_ok() && !loud(column);
+    columns.iter().any(silent).then_some(Finding::Misread)
 }
 
 fn remembered<'v>(view: &'v View, key: &Key) -> Option<&'v Profile> {
@@ -76,7 +81,7 @@ fn words_gone(view: &View, place: usize, uses: &[Use], shown: &str) -> Option<An
         .collect();
     let cells = cells(view, place);
     let occurs = |word: &&str| cells.iter().any(|cell| cell.trim() == *word);
-    if compared.is_empty() || cells.is_empty() || compared.iter().any(|word| occurs(word)) {
+    if compared.is_empty() || cells.is_empty() || compared.iter().any(occurs) {
         return None;
     }
     let said = format!("`{shown}` is compared with {}, which does not occur in it any more", compared.join(", "));

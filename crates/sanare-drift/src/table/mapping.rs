@@ -6,6 +6,7 @@ use crate::lexicon::Lexicon;
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
 use crate::problem::{Frame, Mapping, Problem, Refusal};
 use crate::profile::Profile;
+use crate::shape::TableShape;
 use sanare_core::outcome::Reason;
 use sanare_core::value::Value;
 
@@ -13,7 +14,7 @@ impl<'a> Tables<'a> {
     /// Names that the code needs and that the header does not have, aliases of earlier layers counted in.
     pub fn missing(&self, problem: &Problem, at: usize, view: &View) -> Vec<String> {
         let mut missing = Vec::new();
-        for name in self.needed(at, view) {
+        for name in self.needed(at, view.remembered) {
             let alias =
                 self.reads.aliases.iter().any(|(expected, seen)| *expected == name && view.place(seen).is_some());
             if view.place(&name).is_none() && !alias && !in_locals(&problem.failure.frames, &name) {
@@ -24,9 +25,8 @@ impl<'a> Tables<'a> {
     }
 
     /// Names that the code needs: those it reads, by name, without asking; those it asks for count if remembered.
-    pub fn needed(&self, at: usize, view: &View) -> Vec<String> {
-        let remembered =
-            |name: &str| view.remembered.is_some_and(|table| table.columns.iter().any(|(column, _)| column == name));
+    pub fn needed(&self, at: usize, table: Option<&TableShape>) -> Vec<String> {
+        let remembered = |name: &str| table.is_some_and(|table| table.columns.iter().any(|(column, _)| column == name));
         let mut needed: Vec<String> = Vec::new();
         for name in self.reads.names(at) {
             if !self.reads.is_optional(at, name) || remembered(name) {
@@ -37,10 +37,10 @@ impl<'a> Tables<'a> {
     }
 
     /// The expected fields of a table: those remembered in their order, then what else the code reads.
-    pub fn expected(&self, at: usize, view: &View) -> Vec<Expected> {
-        let needed = self.needed(at, view);
+    pub fn expected(&self, at: usize, table: Option<&TableShape>) -> Vec<Expected> {
+        let needed = self.needed(at, table);
         let mut expected: Vec<Expected> = Vec::new();
-        for (position, (name, profile)) in view.remembered.iter().flat_map(|table| table.columns.iter()).enumerate() {
+        for (position, (name, profile)) in table.iter().flat_map(|table| table.columns.iter()).enumerate() {
             expected.push(Expected {
                 name: name.clone(),
                 needed: needed.contains(name) || self.reads_place(at, position),
@@ -81,7 +81,7 @@ impl<'a> Tables<'a> {
     /// # Errors
     /// A refusal with the reasoning.
     pub fn map(&self, at: usize, view: &View) -> Result<Vec<Mapping>, Refusal> {
-        let expected = self.expected(at, view);
+        let expected = self.expected(at, view.remembered);
         let seen = Self::seen(view);
         let needed: Vec<&Expected> = expected.iter().filter(|field| field.needed).collect();
         for field in &needed {

@@ -19,6 +19,8 @@ pub struct Wanted {
     pub remembered: Vec<String>,
     /// Aliases of earlier layers, for each expected name.
     pub aliases: Vec<(String, String)>,
+    /// All expected fields with what is known of them.
+    pub expected: Vec<Expected>,
 }
 
 /// A row that qualifies as the header.
@@ -32,7 +34,7 @@ pub struct Row {
 
 impl Wanted {
     /// The names that a reader's rows should have.
-    pub fn of(reads: &Reads, reader: usize, remembered: Option<&TableShape>) -> Self {
+    pub fn of(reads: &Reads, reader: usize, remembered: Option<&TableShape>, expected: Vec<Expected>) -> Self {
         let remembered: Vec<String> =
             remembered.map(|table| table.columns.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
         let mut needed: Vec<String> = Vec::new();
@@ -43,7 +45,7 @@ impl Wanted {
             };
             needed.extend(name.filter(|name| !needed.contains(name)));
         }
-        Self { needed, remembered, aliases: reads.aliases.clone() }
+        Self { needed, remembered, aliases: reads.aliases.clone(), expected }
     }
 
     /// Letters beyond ASCII in the names.
@@ -101,7 +103,7 @@ impl Wanted {
             if filled < self.needed.len().max(2) || row.len() * 2 < widest {
                 continue;
             }
-            if self.maps(row) {
+            if self.maps(row, &rows[at + 1..]) {
                 fitting.push(at);
             }
         }
@@ -111,20 +113,20 @@ impl Wanted {
         }
     }
 
-    fn maps(&self, row: &[String]) -> bool {
-        let expected: Vec<Expected> = self
-            .needed
-            .iter()
-            .map(|name| Expected { name: name.clone(), needed: true, ..Expected::default() })
-            .collect();
+    fn maps(&self, row: &[String], below: &[Vec<String>]) -> bool {
         let seen: Vec<Seen> = row
             .iter()
             .enumerate()
             .filter(|(_, cell)| !cell.trim().is_empty())
-            .map(|(position, cell)| Seen { name: cell.clone(), profile: Profile::default(), position })
+            .map(|(position, cell)| {
+                let cells = below.iter().filter_map(|row| row.get(position)).map(String::as_str);
+                Seen { name: cell.clone(), profile: Profile::of_texts(cells), position }
+            })
             .collect();
+        let count = if self.remembered.is_empty() { self.needed.len() } else { self.expected.len() };
+        let closed_record = count == row.len();
         let context =
-            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record: false };
-        match_fields(&expected, &seen, &context).is_ok()
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
+        match_fields(&self.expected, &seen, &context).is_ok()
     }
 }

@@ -49,7 +49,7 @@ impl Column<'_> {
                     }
                 }
                 Becomes::Compared(text) if !text.is_empty() => {
-                    return if row % 2 == 0 { text.to_owned() } else { WORDS[row % 4].to_owned() };
+                    return if row.is_multiple_of(2) { text.to_owned() } else { WORDS[row % 4].to_owned() };
                 }
                 _ => {}
             }
@@ -109,7 +109,7 @@ impl Column<'_> {
         }
         let flag = self.profile.as_ref().and_then(|profile| profile.flag.clone());
         if let Some((truth, falsity)) = flag {
-            return Some(if row % 2 == 0 { truth } else { falsity });
+            return Some(if row.is_multiple_of(2) { truth } else { falsity });
         }
         let numbers = self.profile.as_ref().and_then(|profile| profile.number.as_ref());
         let grammar = numbers.and_then(|numbers| numbers.grammar.clone()).unwrap_or_default();

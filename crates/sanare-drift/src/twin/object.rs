@@ -131,7 +131,7 @@ impl Maker<'_> {
         }
         if members {
             let inner = place.then(Step::Member);
-            let made = (0..self.rows.max(usize::from(place.steps.is_empty() && self.rows > 0)));
+            let made = 0..self.rows;
             return made
                 .map(|row| self.of_reads(&inner, number + row, depth - 1))
                 .collect::<Option<Vec<_>>>()
@@ -237,7 +237,7 @@ fn implied_leaf(reading: &Reading, place: &Place, number: usize) -> Value {
     let count = i64::try_from(number).unwrap_or(0);
     for used in reading.uses_of(place) {
         match &used.how {
-            Usage::Arithmetic | Usage::Order => return Value::Int(10 + count),
+            Usage::Arithmetic | Usage::Add | Usage::Order => return Value::Int(10 + count),
             Usage::Convert(name)
                 if name.ends_with("fromtimestamp") || name.starts_with("time.") && name.ends_with("time") =>
             {

@@ -71,7 +71,7 @@ impl Tally {
             return;
         }
         let memory = MEMORIES[self.traps % MEMORIES.len()];
-        let closed = self.traps % 2 == 0;
+        let closed = self.traps.is_multiple_of(2);
         self.traps += 1;
         let before_fields = [("row", 'i'), (before, values)];
         let now_fields = [("row", 'i'), (now, values)];

@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashSet};
 use ruff_python_ast::{Expr, Stmt};
 
 use super::Look;
-use super::forbidden::uses_attribute;
 use super::paths::{files, is_in_memory, opens_to_write};
 use crate::code::Code;
 use crate::lens::{Lens, is_under};
@@ -45,7 +44,7 @@ pub(crate) fn ability_of(path: &str) -> Option<&'static Ability> {
 }
 
 fn is_allowed(case: &Case<'_>, ability: &Ability) -> bool {
-    case.context.allow_abilities.iter().any(|allowed| *allowed == ability.id)
+    case.context.allow_abilities.contains(&ability.id)
 }
 
 /// Warning filters inside `with warnings.catch_warnings()` end with it.
@@ -88,7 +87,7 @@ fn methods_of(case: &Case<'_>, lens: &Lens<'_>) -> Vec<String> {
         let Expr::Call(call) = node.expr else { continue };
         let Expr::Attribute(method) = &*call.func else { continue };
         let name = method.attr.as_str();
-        if uses_attribute(case.old.code, name) && !is_talker(&method.value, old_text)
+        if case.old_uses_attribute(name) && !is_talker(&method.value, old_text)
             || is_harmless(lens, &method.value, name)
         {
             continue;
@@ -146,6 +145,15 @@ fn safeguards(case: &Case<'_>) -> Vec<String> {
         let mut found = BTreeSet::new();
         for node in &code.exprs {
             let Expr::Call(call) = node.expr else { continue };
+            if let (Expr::Attribute(method), [Expr::StringLiteral(old), Expr::StringLiteral(new)]) =
+                (&*call.func, &*call.arguments.args)
+                && method.attr.as_str() == "replace"
+                && old.value.to_str().starts_with("https")
+                && new.value.to_str().starts_with("http")
+                && !new.value.to_str().starts_with("https")
+            {
+                found.insert("`https` becomes `http`".to_owned());
+            }
             for keyword in &*call.arguments.keywords {
                 let Some(arg) = &keyword.arg else { continue };
                 let value = match &keyword.value {

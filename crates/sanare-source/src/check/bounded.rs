@@ -92,22 +92,43 @@ fn endless(case: &Case<'_>) -> Vec<String> {
                 }
             }
             Stmt::For(node) if !case.is_old(&node.iter) => {
-                let forever = match &*node.iter {
-                    Expr::Call(call) => case.new.paths(&call.func).iter().any(|path| {
-                        matches!(path.as_str(), "itertools.count" | "itertools.cycle")
-                            || (path == "itertools.repeat" && call.arguments.len() == 1)
-                            || (path == "builtins.iter" && call.arguments.len() == 2 && never_equal(call))
-                    }),
-                    _ => false,
-                };
-                if forever && !has_exit(&node.body, true) {
+                if is_endless(&case.new, &node.iter) && !has_exit(&node.body, true) {
                     findings.push("a `for` loop that nothing ends".to_owned());
                 }
             }
             _ => {}
         }
     }
+    for node in &case.new.code.exprs {
+        let endless = match node.expr {
+            Expr::Call(call) => {
+                let gathers = matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(),
+                    "list" | "tuple" | "set" | "sum" | "max" | "min" | "sorted" | "dict" | "frozenset" | "len"));
+                gathers && call.arguments.args.iter().any(|argument| is_endless(&case.new, argument))
+            }
+            Expr::ListComp(comp) => is_endless(&case.new, &comp.generators[0].iter),
+            Expr::SetComp(comp) => is_endless(&case.new, &comp.generators[0].iter),
+            Expr::DictComp(comp) => is_endless(&case.new, &comp.generators[0].iter),
+            _ => false,
+        };
+        if endless && !case.is_old(node.expr) {
+            findings.push(format!("`{}` never ends", case.text(node.expr)));
+        }
+    }
     findings
+}
+
+/// An iterator without an end, or a generator over one.
+fn is_endless(lens: &Lens<'_>, iter: &Expr) -> bool {
+    match iter {
+        Expr::Call(call) => lens.paths(&call.func).iter().any(|path| {
+            matches!(path.as_str(), "itertools.count" | "itertools.cycle")
+                || (path == "itertools.repeat" && call.arguments.len() == 1)
+                || (path == "builtins.iter" && call.arguments.len() == 2 && never_equal(call))
+        }),
+        Expr::Generator(node) => is_endless(lens, &node.generators[0].iter),
+        _ => false,
+    }
 }
 
 /// `iter(int, 1)`

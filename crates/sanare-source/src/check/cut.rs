@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Stmt};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Stmt, StmtFor};
 
 use super::Look;
 use crate::code::{BindingKind, blocks};
@@ -28,12 +28,17 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
                 let on_result = is_gathered(&subscript.value, &gathered);
                 if on_result && bounds(slice) && !is_header_cut(lens, slice, &subscript.value) {
                     findings.push(format!("`{}` cuts the result", case.text(node.expr)));
-                } else if upper_bound(slice) && is_walked(lens, at) && !is_written_list(lens, &subscript.value) {
+                } else if upper_bound(slice)
+                    && is_walked(lens, at, &gathered)
+                    && !is_written_list(lens, &subscript.value)
+                {
                     findings.push(format!("only `{}` is read", case.text(node.expr)));
                 }
             }
             Expr::Call(call) => {
-                if takes_away(call, &gathered) || (takes_some(call) && (is_walked(lens, at) || flows())) {
+                if takes_away(call, &gathered)
+                    || (takes_some(case, call) && (is_walked(lens, at, &gathered) || flows()))
+                {
                     findings.push(format!("`{}` cuts the result", case.text(node.expr)));
                 }
             }
@@ -127,14 +132,14 @@ fn is_header_cut(lens: &Lens<'_>, slice: &ExprSlice, value: &Expr) -> bool {
         })
 }
 
-/// Is an expression what a loop or comprehension goes over?
-fn is_walked(lens: &Lens<'_>, at: usize) -> bool {
+/// Is an expression what a loop goes over that gathers, or a comprehension? A loop that only looks for something is not.
+fn is_walked(lens: &Lens<'_>, at: usize, gathered: &BTreeSet<&str>) -> bool {
     let node = &lens.code.exprs[at];
     let top = lens.code.around(at).last().map_or(node.expr, |outer| outer.expr);
     let inside =
         |iter: &Expr| ruff_text_size::Ranged::range(iter).contains_range(ruff_text_size::Ranged::range(node.expr));
-    let by_loop =
-        matches!(lens.code.stmts[node.stmt].stmt, Stmt::For(each) if std::ptr::eq(&raw const *each.iter, top));
+    let by_loop = matches!(lens.code.stmts[node.stmt].stmt, Stmt::For(each)
+        if std::ptr::eq(&raw const *each.iter, top) && (fills(&each.body, gathered) || holds_yield(lens, each)));
     by_loop
         || lens.code.around(at).any(|outer| {
             let generators = match outer.expr {
@@ -146,6 +151,15 @@ fn is_walked(lens: &Lens<'_>, at: usize) -> bool {
             };
             generators.iter().any(|generator| inside(&generator.iter))
         })
+}
+
+/// Does a loop yield what it goes over, or sum it up?
+fn holds_yield(lens: &Lens<'_>, each: &StmtFor) -> bool {
+    let range = ruff_text_size::Ranged::range(each);
+    let yields = lens.code.exprs.iter().any(|node| {
+        matches!(node.expr, Expr::Yield(_)) && range.contains_range(ruff_text_size::Ranged::range(node.expr))
+    });
+    yields || each.body.iter().any(|stmt| matches!(stmt, Stmt::AugAssign(_)))
 }
 
 /// Does the value of an expression go into the result: it is returned, or assigned to what is?
@@ -177,7 +191,7 @@ fn takes_away(call: &ExprCall, gathered: &BTreeSet<&str>) -> bool {
 }
 
 /// Calls that give only so many.
-fn takes_some(call: &ExprCall) -> bool {
+fn takes_some(case: &Case<'_>, call: &ExprCall) -> bool {
     let name = match &*call.func {
         Expr::Name(name) => name.id.as_str(),
         Expr::Attribute(node) => node.attr.as_str(),
@@ -190,7 +204,7 @@ fn takes_some(call: &ExprCall) -> bool {
             2 => number(1).is_some(),
             len => len > 2 && number(2).is_some(),
         },
-        "head" | "tail" | "sample" => true,
+        "head" | "tail" | "sample" => !case.old_uses_attribute(name),
         "nlargest" | "nsmallest" => number(0).is_some(),
         _ => ["nrows", "max_rows", "skipfooter", "limit"].iter().any(|name| keyword(name).is_some_and(|n| n > 0)),
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt};
 
 use super::Look;
@@ -9,7 +10,7 @@ use super::constants::choices;
 use super::kept::keys_read;
 use crate::code::BindingKind;
 use crate::constant::{self, is_constant, is_empty_value};
-use crate::flow::{holds_raise, mentions, names_in};
+use crate::flow::{holds_raise, mentions, names_in, texts_in};
 use crate::lens::Lens;
 use crate::same::is_report;
 use crate::vet::Case;
@@ -131,7 +132,15 @@ fn call_default(case: &Case<'_>, call: &ExprCall, keys: &BTreeSet<String>) -> Op
     let texts = constant::texts(lens, key, Some(lens.code.scope_of(key)));
     let wanted = texts.iter().find(|text| keys.contains(*text))?;
     let made_up = choices(default).into_iter().any(|part| is_made_up(case, part));
-    made_up.then(|| format!("`{wanted}` would be `{}` where it is absent", case.text(default)))
+    let was_there = || {
+        case.old_calls().any(|old| {
+            let same = |at: usize, new: &Expr| {
+                old.arguments.args.get(at).is_some_and(|old| ComparableExpr::from(old) == ComparableExpr::from(new))
+            };
+            same(0, key) && same(1, default)
+        })
+    };
+    (made_up && !was_there()).then(|| format!("`{wanted}` would be `{}` where it is absent", case.text(default)))
 }
 
 /// `rec["amount"] or "0"`, `x if x else 0` where one choice reads a key or holds its value.
@@ -143,7 +152,18 @@ fn choice_default(case: &Case<'_>, expr: &Expr, keys: &BTreeSet<String>, held: &
         reads_key(lens, part, keys)
             || names_of_value(part).iter().any(|name| held.contains(name) || is_old_work(case, name))
     });
-    of_key.then(|| format!("`{}` would stand in for what the input lacks", case.text(made_up)))
+    (of_key && !had_choice(case, made_up, expr))
+        .then(|| format!("`{}` would stand in for what the input lacks", case.text(made_up)))
+}
+
+/// Did the old body choose the same constant where it read the same key?
+fn had_choice(case: &Case<'_>, made_up: &Expr, expr: &Expr) -> bool {
+    let texts = texts_in(expr);
+    case.old.code.exprs.iter().any(|node| {
+        let has_constant =
+            || choices(node.expr).iter().any(|part| ComparableExpr::from(*part) == ComparableExpr::from(made_up));
+        matches!(node.expr, Expr::If(_) | Expr::BoolOp(_)) && has_constant() && !texts_in(node.expr).is_disjoint(&texts)
+    })
 }
 
 /// A choice, and the defaults inside it.
@@ -243,7 +263,10 @@ fn lenient(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
     if FILLING.contains(&name) {
         findings.push(format!("`{name}` fills in what the input lacks"));
     }
-    if name == "dropna" && !is_text(call.arguments.find_keyword("how").map(|k| &k.value), &["all"]) {
+    // Of one column that is looked at, blanks may be left out; of a table, rows would be.
+    let of_column = matches!(&*call.func, Expr::Attribute(method) if matches!(&*method.value, Expr::Subscript(column)
+        if !column.slice.is_list_expr()));
+    if name == "dropna" && !of_column && !is_text(call.arguments.find_keyword("how").map(|k| &k.value), &["all"]) {
         findings.push("`dropna` leaves rows out".to_owned());
     }
     if name == "ChainMap" {
@@ -262,7 +285,7 @@ fn lenient(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
             "restval" | "fill_value" | "na_value" | "fillvalue" => keyword.value.is_none_literal_expr(),
             _ => true,
         };
-        if !strict {
+        if !strict && !was_lenient(case, arg.as_str()) {
             findings.push(format!("`{arg}=` goes on where the old code stopped"));
         }
     }
@@ -290,6 +313,19 @@ fn lenient(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
         findings.push(format!("`{name}` puts a constant where data was"));
     }
     findings
+}
+
+/// Was the old body as lenient, by this keyword or the one it is named after now?
+fn was_lenient(case: &Case<'_>, arg: &str) -> bool {
+    let family: &[&str] = match arg {
+        "on_bad_lines" | "error_bad_lines" => &["on_bad_lines", "error_bad_lines", "warn_bad_lines"],
+        "errors" | "encoding_errors" => &["errors", "encoding_errors"],
+        _ => return false,
+    };
+    case.old_calls().flat_map(|call| &*call.arguments.keywords).any(|keyword| {
+        let strict = is_text(Some(&keyword.value), &["strict", "raise", "error"]);
+        keyword.arg.as_ref().is_some_and(|arg| family.contains(&arg.as_str())) && !strict
+    })
 }
 
 const FILLING: &[&str] = &[

@@ -241,6 +241,11 @@ fn asks_for_run(lens: &Lens<'_>, part: &Expr) -> Option<String> {
     {
         return Some(format!("the result depends on `{}`", name.id));
     }
+    if let Expr::Call(call) = part
+        && lens.paths(&call.func).iter().any(|path| matches!(path.as_str(), "builtins.id" | "builtins.hash"))
+    {
+        return Some("the result depends on where values happen to lie".to_owned());
+    }
     if let Expr::StringLiteral(text) = part
         && RUN_WORDS.contains(&text.value.to_str().to_ascii_lowercase().as_str())
     {

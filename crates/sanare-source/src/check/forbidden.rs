@@ -116,7 +116,7 @@ fn methods(case: &Case<'_>) -> Vec<String> {
             && let Expr::Attribute(method) = &*call.func
             && !call.arguments.is_empty()
             && lists().forbidden.methods.iter().any(|name| name == method.attr.as_str())
-            && !uses_attribute(case.old.code, method.attr.as_str())
+            && !case.old_uses_attribute(method.attr.as_str())
         {
             findings.push(format!("`.{}` is forbidden", method.attr));
         }
@@ -124,7 +124,7 @@ fn methods(case: &Case<'_>) -> Vec<String> {
         if let Expr::Call(call) = node.expr
             && let Expr::Attribute(method) = &*call.func
             && method.attr.as_str() == "query"
-            && !uses_attribute(case.old.code, "query")
+            && !case.old_uses_attribute("query")
             && let Some(text) = call.arguments.args.first()
         {
             let texts = constant::texts(&case.new, text, Some(node.scope));
@@ -134,9 +134,4 @@ fn methods(case: &Case<'_>) -> Vec<String> {
         }
     }
     findings
-}
-
-/// Does a body name this attribute anywhere?
-pub(crate) fn uses_attribute(code: &Code<'_>, name: &str) -> bool {
-    code.exprs.iter().any(|node| matches!(node.expr, Expr::Attribute(attribute) if attribute.attr.as_str() == name))
 }

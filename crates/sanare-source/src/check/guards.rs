@@ -8,7 +8,7 @@ use ruff_python_ast::{CmpOp, Expr, Stmt, UnaryOp};
 use super::Look;
 use crate::code::{BindingKind, blocks, handlers};
 use crate::constant;
-use crate::flow::{always_leaves, always_raises, names_in};
+use crate::flow::{always_leaves, always_raises, names_in, texts_in};
 use crate::lens::Lens;
 use crate::vet::Case;
 
@@ -301,18 +301,6 @@ fn expanded_texts<'a>(lens: &Lens<'a>, test: &'a Expr) -> BTreeSet<&'a str> {
         }
     }
     texts
-}
-
-fn texts_in(expr: &Expr) -> BTreeSet<&str> {
-    struct Texts<'t>(BTreeSet<&'t str>);
-    impl<'t> ruff_python_ast::visitor::Visitor<'t> for Texts<'t> {
-        fn visit_string_literal(&mut self, literal: &'t ruff_python_ast::StringLiteral) {
-            self.0.insert(&literal.value);
-        }
-    }
-    let mut texts = Texts(BTreeSet::new());
-    ruff_python_ast::visitor::Visitor::visit_expr(&mut texts, expr);
-    texts.0
 }
 
 /// A test in one form, whichever way round it is written: `not a in b` and `a not in b` are one.

@@ -24,7 +24,7 @@ pub(super) fn no_new_imports(case: &Case<'_>) -> Look {
             findings.insert(format!("`{member}` is not among the harmless members of its module"));
         }
         if let Some(expr) = reach.expr
-            && lists().modules.guarded.iter().any(|module| *module == reach.bare)
+            && lists().modules.guarded.contains(&reach.bare)
             && is_value(&case.new, expr)
         {
             findings.insert(format!("the module `{}` is handed on as a value", reach.bare));
@@ -44,7 +44,10 @@ fn harmful_member(path: &str) -> Option<&str> {
     if member == "path" && module == "os" {
         return None;
     }
-    let harmless = members.iter().any(|harmless| is_under(member, harmless));
+    let harmless = members.iter().any(|harmless| match harmless.strip_suffix('!') {
+        Some(alone) => member == alone,
+        None => is_under(member, harmless),
+    });
     (!harmless).then_some(path)
 }
 

@@ -81,8 +81,8 @@ fn shown(expr: &Expr) -> Vec<&Expr> {
                     call.arguments.args.iter().chain(keywords).flat_map(shown).collect()
                 }
                 "items" | "values" | "to_dict" | "to_string" | "copy" | "strip" | "rstrip" | "encode" | "decode"
-                | "read" | "splitlines" | "split" | "_asdict" => vec![&*method.value],
-                _ => Vec::new(),
+                | "splitlines" | "split" | "_asdict" => shown(&method.value),
+                _ => vec![expr],
             },
             _ => Vec::new(),
         },
@@ -121,6 +121,13 @@ fn whole(lens: &Lens<'_>, value: &Expr) -> Option<&'static str> {
             (by_number && matches!(&*node.value, Expr::Name(name) if is_gathering(lens, name.id.as_str())))
                 .then_some("a whole record")
         }
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                matches!(method.attr.as_str(), "read" | "readlines" | "read_text" | "read_bytes" | "json")
+                    .then_some("a whole text")
+            }
+            _ => None,
+        },
         Expr::Attribute(node)
             if matches!(node.attr.as_str(), "__dict__" | "environ" | "values" | "text" | "content" | "body") =>
         {

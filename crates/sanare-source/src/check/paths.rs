@@ -5,8 +5,7 @@
 
 use ruff_python_ast::{Expr, ExprCall};
 
-use super::forbidden::uses_attribute;
-use crate::code::{BindingKind, ScopeKind};
+use crate::code::{BindingKind, ExprNode, ScopeKind};
 use crate::constant;
 use crate::lens::{Lens, Referent};
 use crate::lists::bare;
@@ -110,6 +109,11 @@ fn opened(case: &Case<'_>, call: &ExprCall, opener: &Opener) -> Vec<String> {
     let mut findings = Vec::new();
     let mode = opener.mode.and_then(|at| call.arguments.find_argument_value("mode", at));
     findings.extend(writes(case, call, mode));
+    let was_spread =
+        |node: &ExprNode<'_>| matches!(node.expr, Expr::Call(old) if same_callee(old, call) && is_spread(old));
+    if is_spread(call) && !case.old.code.exprs.iter().any(was_spread) {
+        findings.push("opens a file in a way that is not written out".to_owned());
+    }
     if call.arguments.find_keyword("opener").is_some() {
         findings.push("opens files by a function of its own".to_owned());
     }
@@ -158,6 +162,12 @@ pub(super) fn opens_to_write(lens: &Lens<'_>) -> Option<String> {
     })
 }
 
+/// `f(*args)`, `f(**options)`
+fn is_spread(call: &ExprCall) -> bool {
+    call.arguments.args.iter().any(Expr::is_starred_expr)
+        || call.arguments.keywords.iter().any(|keyword| keyword.arg.is_none())
+}
+
 fn same_callee(a: &ExprCall, b: &ExprCall) -> bool {
     use ruff_python_ast::comparable::ComparableExpr;
     ComparableExpr::from(&a.func) == ComparableExpr::from(&b.func)
@@ -193,7 +203,7 @@ fn by_path_method(case: &Case<'_>, call: &ExprCall, receiver: &Expr, name: &str)
 /// `.write` on something that is not made in memory, where the old body wrote nothing.
 fn writes_to_open_file(case: &Case<'_>, call: &ExprCall) -> bool {
     let Expr::Attribute(method) = &*call.func else { return false };
-    if !matches!(method.attr.as_str(), "write" | "writelines") || uses_attribute(case.old.code, method.attr.as_str()) {
+    if !matches!(method.attr.as_str(), "write" | "writelines") || case.old_uses_attribute(method.attr.as_str()) {
         return false;
     }
     let to_people =
@@ -309,7 +319,8 @@ fn is_name_named(case: &Case<'_>, expr: &Expr, name: &str, open: &[&str]) -> boo
                         value.map_or(default.is_some(), |value| is_named(case, value, open))
                     })
             }
-            BindingKind::Value(value) => is_named(case, value, open),
+            // A name rebound to something in memory opens no other file.
+            BindingKind::Value(value) => is_named(case, value, open) || is_in_memory(lens, value),
             BindingKind::Each(iter) => {
                 is_parameter(lens, iter)
                     || crate::code::collect_elements(iter)

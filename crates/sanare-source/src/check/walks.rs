@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{Expr, ExprCall, Stmt};
 
 use super::Look;
-use super::forbidden::uses_attribute;
 use crate::constant;
 use crate::lens::Lens;
 use crate::lists::lists;
@@ -18,7 +17,7 @@ pub(super) fn no_dunder_walk(case: &Case<'_>) -> Look {
     for node in &case.new.code.exprs {
         match node.expr {
             Expr::Attribute(attribute) if is_walk(attribute.attr.as_str()) => {
-                if !uses_attribute(case.old.code, attribute.attr.as_str()) {
+                if !case.old_uses_attribute(attribute.attr.as_str()) {
                     findings.insert(format!("the attribute `{}`", attribute.attr));
                 }
             }
@@ -37,7 +36,7 @@ pub(super) fn no_dunder_walk(case: &Case<'_>) -> Look {
         }
     }
     for name in &case.new.code.pattern_attributes {
-        if is_walk(name) && !uses_attribute(case.old.code, name) {
+        if is_walk(name) && !case.old_uses_attribute(name) {
             findings.insert(format!("the attribute `{name}` in a pattern"));
         }
     }
@@ -79,7 +78,7 @@ fn by_text(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
             findings.push(format!("the attribute `{}` is not written in the code", case.text(name)));
         }
         for text in texts {
-            if text.split('.').any(is_walk) && !uses_attribute(case.old.code, &text) {
+            if text.split('.').any(is_walk) && !case.old_uses_attribute(&text) {
                 findings.push(format!("the attribute `{text}` by its name"));
             }
         }

@@ -61,7 +61,9 @@ fn sandbox() -> Finding {
     let good = isolation.missing.is_empty();
     let found = match good {
         true => format!("Landlock ABI {}, seccomp, limits", isolation.landlock_abi),
-        false => format!("missing: {}", isolation.missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        false => {
+            format!("missing: {}", isolation.missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+        }
     };
     finding("sandbox", found, good, "trials are skipped without it, and a person is asked before any repair")
 }

@@ -11,8 +11,7 @@ use serde_json::Value as Json;
 /// # Errors
 /// Everything that is wrong, at once; also a file that cannot be read, and two files in one folder.
 pub fn settings(project_root: &Path, decorator: &[(String, Json)]) -> Result<Settings, Vec<Trouble>> {
-    let variables: Vec<(String, String)> =
-        std::env::vars().filter(|(name, _)| name.starts_with("SANARE_")).collect();
+    let variables: Vec<(String, String)> = std::env::vars().filter(|(name, _)| name.starts_with("SANARE_")).collect();
     let mut sources = Sources { decorator: decorator.to_vec(), variables, ..Sources::default() };
     match std::env::var_os("SANARE_CONFIG") {
         Some(path) => sources.project = Some(read(Path::new(&path), false)?),

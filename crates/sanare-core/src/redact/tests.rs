@@ -1,0 +1,369 @@
+//! The redactor as a whole: its rules by their own examples, and what must hold for any text and any data.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::rule::{FILES, RuleText, Rules, read};
+use super::*;
+use serde_json::json;
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn text(&mut self, alphabet: &str, length: usize) -> String {
+        let letters: Vec<char> = alphabet.chars().collect();
+        (0..length).map(|_| letters[self.below(letters.len())]).collect()
+    }
+}
+
+/// Fills in the made-up parts of an example: `{a36}` is 36 letters and digits, `{h32}` hexadecimal digits, `{d9}`
+/// digits, `{u16}` upper case and digits, `{A16}` base 32, `{l20}` lower case and digits, `{H8}` upper hexadecimal
+/// digits, `{b40}` base64, `{w43}` base64 for addresses, `{k107}` base 58, `{uuid}` a UUID of version 4.
+fn filled(example: &str, dice: &mut Dice) -> String {
+    const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
+    const DIGITS: &str = "0123456789";
+    let upper = LOWER.to_uppercase();
+    let pattern = regex::Regex::new(r"\{(uuid|([ahduAlHbwk])(\d+))\}").unwrap();
+    let made = pattern.replace_all(example, |captures: &regex::Captures<'_>| {
+        if &captures[1] == "uuid" {
+            let hex = |dice: &mut Dice, n| dice.text("0123456789abcdef", n);
+            return format!("{}-{}-4{}-a{}-{}", hex(dice, 8), hex(dice, 4), hex(dice, 3), hex(dice, 3), hex(dice, 12));
+        }
+        let alphabet = match &captures[2] {
+            "a" => format!("{LOWER}{upper}{DIGITS}"),
+            "h" => "0123456789abcdef".to_owned(),
+            "H" => "0123456789ABCDEF".to_owned(),
+            "d" => DIGITS.to_owned(),
+            "u" => format!("{upper}{DIGITS}"),
+            "A" => format!("{upper}234567"),
+            "l" => format!("{LOWER}{DIGITS}"),
+            "b" => format!("{LOWER}{upper}{DIGITS}+/"),
+            "k" => "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz".to_owned(),
+            _ => format!("{LOWER}{upper}{DIGITS}-_"),
+        };
+        dice.text(&alphabet, captures[3].parse().unwrap())
+    });
+    made.into_owned()
+}
+
+/// Whether a rule, by itself, finds something in a text.
+fn holds(rules: &Rules, id: &str, text: &str) -> bool {
+    let hits = rules.search.as_ref().unwrap().hits(text.as_bytes());
+    hits.iter().any(|hit| {
+        rules.triggers[hit.keyword].iter().any(|trigger| match trigger {
+            rule::Trigger::Rule(index) => {
+                let rule = &rules.list[*index];
+                let called = rule.text.id == id && rule.called(text.as_bytes(), hit.start, hit.end);
+                called && rule.find(text.as_bytes(), hit.start, hit.end).is_some()
+            }
+            _ => false,
+        })
+    })
+}
+
+fn all_rules() -> Vec<RuleText> {
+    FILES.iter().flat_map(|(name, text)| read(text).unwrap_or_else(|error| panic!("{name}: {error}"))).collect()
+}
+
+#[test]
+fn each_rule_holds_for_its_examples() {
+    let rules = Rules::new(Policy::default());
+    let mut dice = Dice(11);
+    let mut wrong = Vec::new();
+    for rule in all_rules() {
+        if rule.examples.is_empty() || rule.counterexamples.is_empty() {
+            wrong.push(format!("{} lacks examples", rule.id));
+        }
+        for example in &rule.examples {
+            for _ in 0..4 {
+                let text = filled(example, &mut dice);
+                if !holds(&rules, &rule.id, &text) {
+                    wrong.push(format!("{} does not find {text}", rule.id));
+                }
+            }
+        }
+        for example in &rule.counterexamples {
+            if holds(&rules, &rule.id, example) || Redactor::standard().text(example).as_str() != example {
+                wrong.push(format!("{} finds {example}", rule.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn ids_of_rules_fit_into_placeholders() {
+    let mut seen = std::collections::BTreeSet::new();
+    for rule in all_rules() {
+        let mark = place::placeholder(&rule.id);
+        assert_eq!(place::placeholder_end(mark.as_bytes(), 0), Some(mark.len()), "{}", rule.id);
+        assert!(seen.insert(rule.id.clone()), "{} is there twice", rule.id);
+    }
+}
+
+fn check(text: &str, expected: &str) {
+    assert_eq!(Redactor::standard().text(text).as_str(), expected);
+}
+
+#[test]
+fn values_by_their_names() {
+    check("password=q8Zk2LmX9 host=db1", "password=<redacted:password> host=db1");
+    check("{'api_key': 'q8Zk2LmX9pWv', 'n': 3}", "{'api_key': '<redacted:api-key>', 'n': 3}");
+    check("loader --db-password alma1 -v", "loader --db-password <redacted:password> -v");
+    check("<jelszó>alma12</jelszó>", "<jelszó><redacted:password></jelszó>");
+    check("postgresql://etl:alma@db1/dw", "postgresql://etl:<redacted:url-password>@db1/dw");
+    check(r#"{"a": "{\"token\": \"q8Zk2LmX9pWv\"}"}"#, r#"{"a": "{\"token\": \"<redacted:token>\"}"}"#);
+    check("login,password\nkati,alma12\n", "login,password\nkati,<redacted:password>\n");
+    check("  login password\n0  kati   alma12", "  login password\n0  kati   <redacted:password>");
+}
+
+#[test]
+fn names_without_values() {
+    for text in [
+        "KeyError: 'password'",
+        "password authentication failed for user \"etl\"",
+        "token = get_token(user, scope='read')",
+        "max_tokens=4096 author=kati compass=NNW",
+        "password: str | None = None",
+        "columns: ['id', 'password', 'token']",
+        "password=<redacted:password> token=${TOKEN}",
+        "cache_key=sales:2026-01 key=galamb",
+    ] {
+        check(text, text);
+    }
+}
+
+#[test]
+fn data_by_its_structure() {
+    let check = |before: Value, after: Value| assert_eq!(*Redactor::standard().json(&before).as_ref(), after);
+    check(json!({"password": "alma", "n": 1}), json!({"password": "<redacted:password>", "n": 1}));
+    check(
+        json!({"env": [{"name": "API_TOKEN", "value": "q8Zk2LmX9pWv"}, {"name": "LOG", "value": "debug"}]}),
+        json!({"env": [{"name": "API_TOKEN", "value": "<redacted:token>"}, {"name": "LOG", "value": "debug"}]}),
+    );
+    check(json!(["--token", "q8Zk2LmX9pWv", "-v"]), json!(["--token", "<redacted:token>", "-v"]));
+    check(
+        json!({"columns": ["id", "password"], "data": [[1, "alma12"]]}),
+        json!({"columns": ["id", "password"], "data": [[1, "<redacted:password>"]]}),
+    );
+    check(
+        json!({"db_password": "q8Zk2LmX9pWv", "message": "login with q8Zk2LmX9pWv refused"}),
+        json!({"db_password": "<redacted:password>", "message": "login with <redacted:password> refused"}),
+    );
+    check(
+        json!({"password": null, "token": "", "secret": false}),
+        json!({"password": null, "token": "", "secret": false}),
+    );
+}
+
+#[test]
+fn data_that_is_too_deep_is_replaced() {
+    let mut deep = json!("password=q8Zk2LmX9pWv");
+    for _ in 0..50_000 {
+        deep = Value::Array(vec![deep]);
+    }
+    let copied = Redactor::standard().json(&deep).as_ref().to_string();
+    assert!(copied.contains("<redacted:too-deep>") && !copied.contains("q8Zk"));
+    let text = Redactor::standard().json_owned(deep).as_ref().to_string();
+    assert!(text.contains("<redacted:too-deep>") && !text.contains("q8Zk"));
+}
+
+#[test]
+fn no_cut_leaves_half_a_secret() {
+    let secret = format!("ghp_{}", Dice(5).text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 36));
+    let text = format!("upstream rejected {secret} after 3 attempts; password='{secret}x' again");
+    for limit in 0..text.len() {
+        let cut = Redactor::standard().text_cut(&text, limit);
+        assert!(cut.as_str().chars().count() <= limit);
+        for start in 0..secret.len() - 6 {
+            assert!(!cut.as_str().contains(&secret[start..start + 6]), "{limit}: {cut}");
+        }
+        assert!(
+            !cut.as_str().contains("<redact") || cut.as_str().matches('<').count() == cut.as_str().matches('>').count()
+        );
+    }
+}
+
+/// Pieces of which texts are made that give a redactor trouble.
+const PIECES: &[&str] = &[
+    "password",
+    "token",
+    "api_key",
+    "Authorization",
+    "cookie",
+    "key",
+    "jelszó",
+    "パスワード",
+    "=",
+    ": ",
+    " ",
+    "\n",
+    "\"",
+    "'",
+    "\\\"",
+    "\\",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    ",",
+    ";",
+    "&",
+    "|",
+    "://",
+    "@",
+    "--",
+    "%3D",
+    "%26",
+    "\\u0061",
+    "\\n",
+    "Bearer ",
+    "Basic ",
+    "ghp_",
+    "sk-",
+    "eyJ",
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "-----END RSA PRIVATE KEY-----",
+    "<redacted:password>",
+    "<redacted:",
+    "q8Zk2LmX9pWv4Tn7",
+    "alma",
+    "2026-01-31",
+    "ő",
+    "🔑",
+    "\u{200b}",
+    "\0",
+    "\x1b[31m",
+    "│",
+    "cGFzc3dvcmQ9cThaazJMbVg5cFd2",
+    "  ",
+    "\t",
+    "0",
+    "4539 5787 6362 1486",
+    "name",
+    "value",
+    "INSERT INTO t (",
+    "VALUES (",
+    "...",
+    "…",
+    "“",
+    "”",
+    "&quot;",
+    "</",
+    "password=",
+    "login,password\n",
+    "kati,alma12\n",
+];
+
+fn made(dice: &mut Dice) -> String {
+    let count = 1 + dice.below(24);
+    (0..count)
+        .map(|_| match dice.below(12) {
+            0 => dice.text("aZ0é \"'\\<>{}%&=:", 5),
+            1 => char::from_u32(dice.below(0xD7FF) as u32).unwrap_or('x').to_string(),
+            _ => PIECES[dice.below(PIECES.len())].to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn twice_is_as_once_for_any_text() {
+    for personal in [false, true] {
+        let redactor = Redactor::of(Policy { personal });
+        let mut dice = Dice(if personal { 3 } else { 4 });
+        for _ in 0..6000 {
+            let text = made(&mut dice);
+            let once = redactor.text(&text);
+            assert_eq!(redactor.text(once.as_str()), once, "{text:?}");
+        }
+    }
+}
+
+fn made_data(dice: &mut Dice, depth: usize) -> Value {
+    match dice.below(if depth > 4 { 4 } else { 8 }) {
+        0 => json!(dice.below(100_000)),
+        1 => Value::Null,
+        2 | 3 => Value::String(made(dice)),
+        4 | 5 => Value::Array((0..dice.below(5)).map(|_| made_data(dice, depth + 1)).collect()),
+        _ => {
+            let keys = [
+                "password", "name", "value", "data", "columns", "auth", "n", "headers", "token", "rows", "Cookie", "x",
+            ];
+            let entry = |dice: &mut Dice| (keys[dice.below(keys.len())].to_owned(), made_data(dice, depth + 1));
+            Value::Object((0..dice.below(5)).map(|_| entry(dice)).collect())
+        }
+    }
+}
+
+fn same_shape(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Array(before), Value::Array(after)) => {
+            before.len() == after.len() && before.iter().zip(after).all(|(before, after)| same_shape(before, after))
+        }
+        (Value::Object(before), Value::Object(after)) => {
+            before.len() == after.len()
+                && before.values().zip(after.values()).all(|(before, after)| same_shape(before, after))
+        }
+        (Value::Array(_) | Value::Object(_), _) | (_, Value::Array(_) | Value::Object(_)) => false,
+        _ => true,
+    }
+}
+
+#[test]
+fn twice_is_as_once_for_any_data_and_its_shape_stays() {
+    let redactor = Redactor::with_personal();
+    let mut dice = Dice(8);
+    for _ in 0..3000 {
+        let data = made_data(&mut dice, 0);
+        let once = redactor.json(&data);
+        assert!(same_shape(&data, once.as_ref()), "{data}");
+        assert_eq!(redactor.json(once.as_ref()), once, "{data}");
+    }
+}
+
+#[test]
+fn rules_of_the_user_add_and_are_checked() {
+    let rule = |id: &str, pattern: &str, example: &str| ExtraRule {
+        id: id.to_owned(),
+        pattern: pattern.to_owned(),
+        examples: vec![example.to_owned()],
+        counterexamples: vec!["order 17".to_owned()],
+    };
+    let good = rule("customer", r"cust-\d{6}", "cust-123456");
+    let redactor = Redactor::with_extra(Policy::default(), vec![good]).unwrap();
+    assert_eq!(
+        redactor.text("for cust-123456 and password=alma12x").as_str(),
+        "for <redacted:customer> and password=<redacted:password>"
+    );
+    let trouble = |rule| Redactor::with_extra(Policy::default(), vec![rule]).err().unwrap().to_string();
+    assert_eq!(trouble(rule("A b", "x", "x")), "rule id `A b` may only have lower-case letters, digits and `-`");
+    assert!(trouble(rule("a", "(", "x")).starts_with("rule `a`: pattern cannot be read:"));
+    assert_eq!(trouble(rule("a", r"cust-\d{6}", "cust-1")), "rule `a`: example disagrees with its pattern: `cust-1`");
+    assert_eq!(trouble(rule("a", r"\d+", "5")), "rule `a`: example disagrees with its pattern: `order 17`");
+}
+
+#[test]
+fn records_are_not_believed() {
+    assert_eq!(Redacted::<String>::from_record("password=alma12x").as_str(), "password=<redacted:password>");
+    let record = Redacted::<Value>::from_record(&json!({"password": "alma12x"}));
+    assert_eq!(serde_json::to_string(&record).unwrap(), r#"{"password":"<redacted:password>"}"#);
+    assert_eq!(format!("{record:?}"), "Object {\"password\": String(\"<redacted:password>\")}");
+}
+
+#[test]
+fn secrets_for_gates_and_delivery() {
+    let secrets = secrets_in("a = 'x'; API_KEY = 'q8Zk2LmX9pWv'");
+    assert_eq!(secrets, [(20..32, "api-key".to_owned())]);
+    assert!(is_secret_name("db_password") && is_secret_name("X-Api-Key") && !is_secret_name("primary_key"));
+    let token = format!("ghp_{}", Dice(1).text("abcXYZ019", 36));
+    assert_eq!(looks_like_secret(&token).as_deref(), Some("github-token"));
+    assert_eq!(looks_like_secret("galamb"), None);
+}
