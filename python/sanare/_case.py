@@ -64,7 +64,7 @@ def run(case: Path, project: Path, out: Path) -> int:
         return 1
     # The old input is one on which the loader must go on giving what it gave: the owner's own example.
     example = sanare.Example([_argument(old, kind)], returns=worked)
-    load = sanare.heal(function, mode="auto", examples=[example])
+    load = sanare.heal(mode="auto", examples=[example])(function)
     load(_argument(old, kind))
     before = (project / "loader.py").read_bytes()
     try:
