@@ -144,7 +144,7 @@ def _tell(fields: dict[str, Any], paint: Paint) -> None:
         _tell_refusal(refusal, paint)
     _tell_gates(fields.get("gates") or [], paint)
     for number, line in enumerate(str(fields.get("diff") or "").splitlines()):
-        print(f"  {'the repair' if number == 0 else '':<16}  {paint.diff(line)}")
+        print(f"  {'the repair' if number == 0 else '':<16}  {paint.diff(line)}".rstrip())
     outcome = str(fields.get("outcome") or fields.get("status") or "?")
     shown = paint.good(outcome) if outcome == "healed" else paint.bold(outcome)
     print(f"  outcome           {shown}: {fields.get('summary', '')}")
@@ -168,8 +168,13 @@ def _tell_gates(checks: list[dict[str, Any]], paint: Paint) -> None:
         answers = [str(check.get("answer")) for check in of_gate]
         word = "failed" if "failed" in answers else "passed" if "passed" in answers else "skipped"
         shown = {"passed": paint.good, "failed": paint.bad}.get(word, paint.bold)(word)
-        names = ", ".join(str(check.get("name")) for check in of_gate if check.get("answer") == word)
-        print(f"  gate {number}  {gate:<10} {shown:<8} {paint.faint(names)}")
+        if word == "passed":
+            skipped = answers.count("skipped")
+            passed = answers.count("passed")
+            told = f"{passed} check{'' if passed == 1 else 's'}" + (f", {skipped} skipped" if skipped else "")
+        else:
+            told = "; ".join(f"{c.get('name')}: {c.get('reason')}" for c in of_gate if c.get("answer") == word)
+        print(f"  gate {number}  {gate:<10} {shown:<8} {paint.faint(told)}".rstrip())
 
 
 def _load(path: Path, name: str) -> Any:

@@ -2,6 +2,7 @@
 //! They lie beside the project (`../shared`, or `SANARE_SHARED`); where they do not, the parts are skipped.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
@@ -14,8 +15,15 @@ use crate::workshop::Workshop;
 /// At least so many of the cases that rules can solve must be healed.
 const HEALED_AT_LEAST: usize = 20;
 /// Floors of the redaction corpus.
-const REDACTION_FLOORS: [&str; 5] =
-    ["recall=0.99", "negatives_unchanged=1.0", "neighbours_kept=0.99", "structure=1.0", "idempotent=1.0"];
+const REDACTION_FLOORS: [&str; 7] = [
+    "recall=0.99",
+    "pii_recall=0.97",
+    "negatives_unchanged=1.0",
+    "pii_negatives_unchanged=1.0",
+    "neighbours_kept=0.99",
+    "structure=1.0",
+    "idempotent=1.0",
+];
 
 #[derive(Deserialize)]
 struct CaseLine {
@@ -29,7 +37,7 @@ struct CaseLine {
 pub fn cases(workshop: &Workshop) -> anyhow::Result<Ending> {
     let Some((folder, venv)) = corpus(workshop, "cases/run_cases.py")? else { return skipped() };
     let report = workshop.target.join("cases.json");
-    let mut command = venv.python(&folder);
+    let mut command = python_in(&venv, &folder);
     command.args(["run_cases.py", "score", "--gate", "--cmd", "sanare heal-case {case_dir} --out {out}"]);
     shell::run(command.arg("--report").arg(&report))?;
     let lines: Vec<CaseLine> = serde_json::from_str(&std::fs::read_to_string(&report)?)?;
@@ -65,7 +73,8 @@ fn judge_cases(lines: &[CaseLine]) -> anyhow::Result<String> {
 /// The static gates on hostile and sound candidates.
 pub fn candidates(workshop: &Workshop) -> anyhow::Result<Ending> {
     let Some((folder, venv)) = corpus(workshop, "security/candidates/score_static.py")? else { return skipped() };
-    let text = shell::output(venv.python(&folder).args(["score_static.py", "--show", "--cmd", "sanare vet --jsonl"]))?;
+    let text =
+        shell::output(python_in(&venv, &folder).args(["score_static.py", "--show", "--cmd", "sanare vet --jsonl"]))?;
     eprint!("{text}");
     Ok(Ending::Good(text.lines().last().unwrap_or_default().to_owned()))
 }
@@ -73,8 +82,8 @@ pub fn candidates(workshop: &Workshop) -> anyhow::Result<Ending> {
 /// The redactor.
 pub fn redaction(workshop: &Workshop) -> anyhow::Result<Ending> {
     let Some((folder, venv)) = corpus(workshop, "security/redaction/score.py")? else { return skipped() };
-    let mut command = venv.python(&folder);
-    command.args(["score.py", "--pii", "--show", "10", "--cmd", "sanare redact --jsonl"]);
+    let mut command = python_in(&venv, &folder);
+    command.args(["score.py", "--pii", "--show", "10", "--cmd", "sanare redact --jsonl --pii"]);
     for floor in REDACTION_FLOORS {
         command.args(["--min", floor]);
     }
@@ -90,6 +99,13 @@ fn corpus(workshop: &Workshop, script: &str) -> anyhow::Result<Option<(PathBuf, 
     };
     let folder = script.parent().map(Path::to_path_buf).context("a script without a folder")?;
     Ok(Some((folder, python::main_venv(workshop)?)))
+}
+
+/// The corpora are not ours: nothing is left in their folders.
+fn python_in(venv: &Venv, folder: &Path) -> Command {
+    let mut command = venv.python(folder);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command
 }
 
 fn skipped() -> anyhow::Result<Ending> {
