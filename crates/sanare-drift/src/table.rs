@@ -23,6 +23,9 @@ use wanted::Wanted;
 /// At most this many rows are looked at.
 pub const ROWS: usize = 200_000;
 
+/// At most this many cells are kept.
+const CELLS: usize = 3_000_000;
+
 /// Tables of a problem: the code that reads them and what it finds.
 pub struct Tables<'a> {
     /// The target.
@@ -199,7 +202,7 @@ impl<'a> Tables<'a> {
             let rows: Vec<Vec<String>> = head.iter().map(|record| record.cells.clone()).collect();
             let Some(row) = wanted.header(&rows) else { continue };
             match &best {
-                None => best = Some((delimiter, row, delimited::read(&text, dialect(delimiter), ROWS))),
+                None => best = Some((delimiter, row, delimited::read(&text, dialect(delimiter), rows_within(&rows)))),
                 Some((first, _, _)) if *first != view.declared_delimiter => view.rival_delimiters.push(delimiter),
                 Some(_) => {}
             }
@@ -210,7 +213,9 @@ impl<'a> Tables<'a> {
                 best
             }
             None => {
-                let records = delimited::read(&text, dialect(view.declared_delimiter), ROWS);
+                let head = delimited::read(&text, dialect(view.declared_delimiter), wanted::ROWS_LOOKED_AT);
+                let rows: Vec<Vec<String>> = head.into_iter().map(|record| record.cells).collect();
+                let records = delimited::read(&text, dialect(view.declared_delimiter), rows_within(&rows));
                 (view.declared_delimiter, wanted::Row { at: usize::MAX, rivals: false }, records)
             }
         };
@@ -431,6 +436,12 @@ impl<'a> Tables<'a> {
             None => self.rows_skipped(reader),
         }
     }
+}
+
+/// So many rows that the cells stay within the bound.
+fn rows_within(head: &[Vec<String>]) -> usize {
+    let width = head.iter().map(Vec::len).max().unwrap_or(1).max(1);
+    ROWS.min((CELLS / width).max(wanted::ROWS_LOOKED_AT))
 }
 
 /// A cell of a workbook as a name would be read.

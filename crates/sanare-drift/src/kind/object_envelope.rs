@@ -41,9 +41,41 @@ pub(crate) struct Found {
 pub(crate) fn answer(view: &View) -> Option<Answer> {
     match view.trouble()? {
         Trouble::NotList(place) => wrapped_list(view, &place),
-        Trouble::Absent { container, key } => relocated(view, &container, &key),
+        Trouble::Absent { container, key } => match container.parent() {
+            Some((place, Step::Entry)) => wrapped_entries(view, &place),
+            _ => relocated(view, &container, &key),
+        },
+        Trouble::NotMap(place) => match place.parent() {
+            Some((place, Step::Entry)) => wrapped_entries(view, &place),
+            _ => None,
+        },
         _ => None,
     }
+}
+
+/// Records keyed by data were expected, a mapping is there that holds them under a mere wrapper's name.
+fn wrapped_entries(view: &View, place: &Place) -> Option<Answer> {
+    let outer = view.at(place);
+    let [only] = outer.as_slice() else { return None };
+    let holds = |spot: &object_fit::Spot| {
+        let entries = spot.value.as_map().is_some_and(|map| !map.is_empty());
+        entries && object_fit::fit(view, place, &[spot.value]).is_some_and(|fit| !fit.keys.is_empty())
+    };
+    let found: Vec<Found> = spots(only)
+        .into_iter()
+        .filter(|spot| spot.steps.iter().all(is_wrapper) && holds(spot))
+        .map(|spot| {
+            let veto = object_veto::differs(&[], &spot.steps);
+            Found { steps: spot.steps, keys: Vec::new(), named: false, tier: Tier::A, veto }
+        })
+        .collect();
+    let found = match chosen(place, found, &[])? {
+        Ok(found) => found,
+        Err(refusal) => return Some(refusal),
+    };
+    let Some(Step::Key(first)) = found.steps.first() else { return None };
+    let when = format!("{} in {{}}", literal(first));
+    move_in(view, place, &[], &found, when, "mapping")
 }
 
 /// A list was expected, a mapping is there that holds it.
@@ -56,7 +88,7 @@ fn wrapped_list(view: &View, place: &Place) -> Option<Answer> {
     if object_fit::fit(view, &place.then(Step::Member), &outer).is_some_and(|fit| !fit.keys.is_empty()) {
         return None;
     }
-    let found = chosen(view, place, found, &[])?;
+    let found = chosen(place, found, &[])?;
     let found = match found {
         Ok(found) => found,
         Err(refusal) => return Some(refusal),
@@ -77,7 +109,7 @@ fn relocated(view: &View, container: &Place, key: &str) -> Option<Answer> {
     let target = passed_through(view, first);
     let chain = container.steps_to(&target).to_vec();
     let found = candidates(view, container, &outer, &target, &chain);
-    let found = match chosen(view, &target, found, &chain)? {
+    let found = match chosen(&target, found, &chain)? {
         Ok(found) => found,
         Err(refusal) => return Some(refusal),
     };
@@ -120,7 +152,7 @@ fn whole_record(view: &View, container: &Place, outer: &[&Value]) -> Option<Answ
             }
         }
     }
-    let found = match chosen(view, container, found, &[])? {
+    let found = match chosen(container, found, &[])? {
         Ok(found) => found,
         Err(refusal) => return Some(refusal),
     };
@@ -228,7 +260,7 @@ fn read_elsewhere(view: &View, container: &Place, steps: &[Step]) -> bool {
 }
 
 /// The one that is meant; a refusal when two could be, or when a veto fires; nothing when there is none.
-pub(crate) fn chosen(view: &View, target: &Place, found: Vec<Found>, chain: &[Step]) -> Option<Result<Found, Answer>> {
+pub(crate) fn chosen(target: &Place, found: Vec<Found>, chain: &[Step]) -> Option<Result<Found, Answer>> {
     let exact: Vec<&Found> = found.iter().filter(|found| found.tier == Tier::A).collect();
     let pool: Vec<&Found> = if exact.is_empty() { found.iter().collect() } else { exact };
     let named: Vec<&Found> = pool.iter().copied().filter(|found| found.named).collect();
@@ -259,7 +291,6 @@ pub(crate) fn chosen(view: &View, target: &Place, found: Vec<Found>, chain: &[St
     if by_name || by_keys {
         return Some(Ok((*best).clone()));
     }
-    let _ = view;
     Some(Err(refused(&found, target, Reason::NoIdentity, "its name and keys could be anything's")))
 }
 

@@ -103,6 +103,10 @@ pub(crate) fn places(view: &View, container: &Place, lacking: &[&Value], key: &s
     let target = container.then(Step::Key(key.to_owned()));
     let mut found: Vec<Found> = Vec::new();
     let Some(first) = lacking.first() else { return found };
+    // One value of a mapping that is keyed by data may be a wrapper, and the keys below it data.
+    if container.steps.last() == Some(&Step::Entry) && lacking.len() < 2 {
+        return found;
+    }
     for Spot { steps, value } in spots(first) {
         let Value::Map(entries) = value else { continue };
         for (name, _) in entries.iter().filter(|(name, _)| name == key || names::same(name, key)) {

@@ -100,7 +100,8 @@ impl Wanted {
         let mut fitting = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let filled = row.iter().filter(|cell| !cell.trim().is_empty()).count();
-            if filled < self.needed.len().max(2) || row.len() * 2 < widest {
+            let values = row.iter().any(|cell| cell.trim().parse::<f64>().is_ok());
+            if filled < self.needed.len().max(2) || row.len() * 2 < widest || values {
                 continue;
             }
             if self.maps(row, &rows[at + 1..]) {
