@@ -71,8 +71,8 @@ impl Reader<'_> {
 
     fn read(&self, found: &mut Values) -> Behind {
         let text = self.text;
-        if text[..self.spot.start].ends_with(b"://") {
-            // A user in an address.
+        if text[..self.spot.start].ends_with(b"://") || text[..self.spot.start].ends_with(b"::") {
+            // A user in an address, or the end of a path of types.
             return Behind::Nothing;
         }
         let before = quote_before(text, self.spot.start);
@@ -98,7 +98,7 @@ impl Reader<'_> {
                 let more = text[at + 1..].iter().take(2).take_while(|c| matches!(c, b'=' | b'>' | b'~')).count();
                 self.value(at + 1 + more, Sign::Equals { tight: near == at && more == 0 }, found)
             }
-            b'-' if self.byte(at + 1) == b'>' => self.value(at + 2, Sign::Colon, found),
+            b'-' if near != at && self.byte(at + 1) == b'>' => self.value(at + 2, Sign::Colon, found),
             b':' if self.byte(at + 1) == b'=' => self.value(at + 2, Sign::Equals { tight: false }, found),
             b':' if self.byte(at + 1) == b':' => match self.byte(at + 2) {
                 b' ' => self.value(at + 2, Sign::Colon, found),

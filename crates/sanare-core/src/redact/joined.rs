@@ -59,7 +59,7 @@ fn gap(text: &[u8], at: usize) -> usize {
         b'\\' if matches!(text.get(at + 1), Some(b'\n' | b'n' | b'r')) => white(at) - at,
         mark @ (b'"' | b'\'') => {
             let mut next = white(at + 1);
-            if matches!(text.get(next), Some(b'+' | b'.' | b',' | b'\\')) {
+            if matches!(text.get(next), Some(b'+' | b'.' | b'\\')) {
                 next = white(next + 1);
             }
             if matches!(text.get(next), Some(b'b' | b'f' | b'r' | b'u')) {

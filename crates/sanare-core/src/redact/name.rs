@@ -167,7 +167,7 @@ impl Lexicon {
 
     /// The class of a name, if it names a secret.
     pub fn name(&self, name: &str) -> Option<Name> {
-        if name.len() > LONGEST {
+        if name.len() > LONGEST || name.contains("::") {
             return None;
         }
         let name = name.trim_matches(|c: char| !c.is_alphanumeric());

@@ -225,7 +225,8 @@ fn aligned(text: &[u8], start: usize, end: usize, spots: &[Spot]) -> (Vec<Cell>,
     };
     // Columns are set apart by two spaces, or the rows begin with an index where the header has none.
     let line = &text[start..end];
-    let gaps = line.trim_ascii_start().windows(2).any(|two| two == b"  ");
+    let (wide, narrow) = (words(text, start, end, 2).len(), words(text, start, end, 1).len());
+    let gaps = wide > 1 && wide * 2 > narrow;
     let index =
         next_line(text, end).is_some_and(|(from, to)| from < to && text[from] != b' ') && line.starts_with(b" ");
     if !gaps && !index {

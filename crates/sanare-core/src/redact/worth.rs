@@ -47,7 +47,7 @@ pub(super) fn is_secret(class: Class, value: &[u8], place: Place) -> bool {
     match class {
         Class::Strong => strong(value, place),
         Class::Named => match place {
-            Place::Prose => credential_in_prose(value),
+            Place::Prose => credential_in_prose(value) && !is_type_name(value),
             Place::Inside => is_token(value) && looks_random(value, 8) && !is_type_name(value),
             _ => !is_pattern(value) && looks_random(value, 8) || digits_only(value, 4, 10) && place == Place::Quoted,
         },

@@ -44,7 +44,7 @@ impl Reader<'_> {
         }
         // `passwd:home-dir`, as programs name procedures and scopes.
         let tight = sign == Sign::Colon && start > 0 && text[start - 1] == b':';
-        if tight && !line && value.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'-' | b'_' | b':' | b'?')) {
+        if tight && value.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'-' | b'_' | b':' | b'?')) {
             return Behind::Nothing;
         }
         let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
@@ -150,6 +150,9 @@ impl Reader<'_> {
             }
             let value = value.strip_prefix(b"- ").unwrap_or(value);
             let from = end - text[start..end].len() + (text[start..end].trim_ascii_end().len() - value.len());
+            if value.iter().any(|c| matches!(c, b' ' | b'(' | b'=' | b'[')) && !value.ends_with(b"=") {
+                break;
+            }
             let any = self.class() == Class::Strong && is_secret(Class::Strong, value, Place::Bare);
             if !any && !worth::looks_random(value, 8) {
                 break;

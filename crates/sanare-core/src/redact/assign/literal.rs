@@ -51,6 +51,9 @@ impl Reader<'_> {
                 }
             };
             let value = &text[quote.end..end];
+            if first && self.names_itself(value) {
+                return false;
+            }
             if first && !is_secret(self.class(), value, Place::Quoted) && !self.joined(value, next) {
                 return false;
             }
@@ -84,6 +87,14 @@ impl Reader<'_> {
         let before = (start..at)
             .filter(|&i| text[i] == mark && !(i > start && (word(i - 1) && word(i + 1) || text[i - 1] == b'\\')));
         before.count() % 2 == 1
+    }
+
+    /// `API_KEY = "api_key"`: a constant for the name.
+    fn names_itself(&self, value: &[u8]) -> bool {
+        let letters = |text: &[u8]| -> Vec<u8> {
+            text.iter().filter(|c| c.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
+        };
+        value.len() < 64 && letters(value) == letters(&self.text[self.spot.start..self.spot.end])
     }
 
     /// A short literal that is continued by another one: judged as one.

@@ -23,7 +23,7 @@ pub(in crate::redact) fn is_reference(value: &[u8]) -> bool {
     let value = &value[bare.min(2)..];
     let end = value
         .iter()
-        .position(|c| !(c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b':' | b'?')))
+        .position(|c| !(c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b':' | b'?' | b'#')))
         .unwrap_or(value.len());
     let head = value[..end].trim_ascii_end();
     if head.is_empty() || head[0].is_ascii_digit() {
@@ -31,7 +31,7 @@ pub(in crate::redact) fn is_reference(value: &[u8]) -> bool {
     }
     // What is called is named by people, in whatever way.
     let digits = head.iter().filter(|c| c.is_ascii_digit()).count();
-    let called = matches!(value.get(end), Some(b'(')) && digits <= 2 && head.len() < 60;
+    let called = matches!(value.get(end), Some(b'(')) && digits <= 4 && head.len() < 60;
     if !called && !path(head) {
         return false;
     }
@@ -52,7 +52,7 @@ pub(in crate::redact) fn is_reference(value: &[u8]) -> bool {
 
 /// Identifiers joined by `.`, `::`, `?.`.
 fn path(head: &[u8]) -> bool {
-    let parts = head.split(|c| matches!(c, b'.' | b':')).filter(|part| !part.is_empty());
+    let parts = head.split(|c| matches!(c, b'.' | b':' | b'#')).filter(|part| !part.is_empty());
     let question = head.last() == Some(&b'?');
     let (mut count, mut odd) = (0, 0);
     for part in parts {

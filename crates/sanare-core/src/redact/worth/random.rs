@@ -99,7 +99,7 @@ fn reads_like_words(part: &[u8]) -> bool {
         run = if matches!(c.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y') { 0 } else { run + 1 };
         longest = longest.max(run);
     }
-    (vowels + other) * 8 >= letters.len()
+    (vowels + other) * 10 >= letters.len()
         && longest <= 5
         && humps(&letters) * if letters.len() < part.len() { 4 } else { 3 }
             <= letters.len().max(if letters.len() < part.len() { 8 } else { 9 })

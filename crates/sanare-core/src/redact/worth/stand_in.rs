@@ -75,11 +75,7 @@ fn is_template(value: &[u8]) -> bool {
                         .iter()
                         .all(|&c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.' | b'!' | b':' | b'[' | b']'))
         }
-        b'$' => {
-            matches!(value.get(1), Some(b'{' | b'('))
-                || value.len() > 1 && value[1..].iter().all(|&c| c.is_ascii_alphabetic() || c == b'_')
-                || value.starts_with(b"$env:")
-        }
+        b'$' => matches!(value.get(1), Some(b'{' | b'(')) || value.starts_with(b"$env:") || is_variable(&value[1..]),
         b'%' => value.starts_with(b"%(") || value.len() <= 3 || last == b'%',
         b'#' => value.starts_with(b"#{"),
         b'@' => value.starts_with(b"@@") && value.ends_with(b"@@") || value.starts_with(b"@Microsoft.KeyVault"),
@@ -107,6 +103,17 @@ fn is_template(value: &[u8]) -> bool {
         .iter()
         .any(|start| value.starts_with(start)),
     }
+}
+
+/// `$NAME` without its sign, or what begins with it: `self->{x}`, `row[1]`.
+fn is_variable(value: &[u8]) -> bool {
+    let end = value.iter().position(|c| !(c.is_ascii_alphabetic() || *c == b'_')).unwrap_or(value.len());
+    let rest = &value[end..];
+    end > 0
+        && (rest.is_empty()
+            || rest.starts_with(b"->")
+            || rest.starts_with(b"::")
+            || matches!(rest[0], b'[' | b'{' | b'('))
 }
 
 fn is_example(value: &[u8]) -> bool {
