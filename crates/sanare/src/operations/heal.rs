@@ -225,7 +225,8 @@ fn innermost(failure: &Failure) -> Option<&Failure> {
 }
 
 fn classify(request: &HealRequest, unreadable: Option<&String>) -> (String, Option<(Reason, String)>) {
-    let Classified { class, reason, detail, .. } = sanare_core::classify::classify_call(&request.evidence, request.named);
+    let Classified { class, reason, detail, .. } =
+        sanare_core::classify::classify_call(&request.evidence, request.named);
     let word = class.word().to_owned();
     if !matches!(class, Class::Drift | Class::Library | Class::Bug)
         && let Some(reason) = reason
