@@ -54,8 +54,9 @@ class Subject:
             return str(trouble)
         return None
 
-    def prepare(self, source: str, arguments: Sequence[tuple[str, tuple[Any, ...]]] | None) -> Trial | str:
-        """A trial of the target as this text has it, to be called in the child; or why there can be none."""
+    def prepare(self, source: str, runs: Sequence[Sequence[tuple[str, tuple[Any, ...]]] | None]) -> Trial | str:
+        """Runs of the target as this text has it, to be made in the child one after the other; or why there can be
+        none. Each is with the real arguments (None) or with these."""
         if not self.call.complete:
             return "the arguments of the call are not all known"
         if self.call.guard.kind in ("coroutine", "async_generator") and _owns_loop(self.call):
@@ -63,14 +64,15 @@ class Subject:
         code = _swap.code_in(source, self.call.guard, self.first_line)
         if isinstance(code, str):
             return code
-        return Trial(self.call, code, self.root, arguments)
+        return Trial(self.call, code, self.root, runs)
 
-    def outcome(self, data: bytes) -> dict[str, Any]:
+    def outcome(self, data: bytes) -> Any:
         """What a child sent back."""
         import marshal
 
-        outcome: dict[str, Any] = marshal.loads(data)
-        self.denied = self.denied or str(outcome.get("denied", ""))
+        outcome: Any = marshal.loads(data)
+        for one in outcome if isinstance(outcome, list) else [outcome]:
+            self.denied = self.denied or str(one.get("denied", ""))
         return outcome
 
     def readable(self) -> list[str]:

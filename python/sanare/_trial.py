@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Trial:
-    """A prepared trial. Called in the child, with the private folder that may be written."""
+    """Prepared runs of one text. Called in the child, with the private folder that may be written."""
 
     def __init__(
-        self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None
+        self, call: Call, code: CodeType, root: str, runs: Sequence[Sequence[tuple[str, tuple[Any, ...]]] | None]
     ) -> None:
         self.call = call
         self.code = code
         self.root = root
-        self.twins = twins
+        self.runs = runs
         # Loaded before the fork: the child may find its imports shut in.
         self.marshal: Any = __import__("marshal")
         self.plain: Any = _plain()
@@ -40,21 +40,21 @@ class Trial:
     def __call__(self, folder: str = "") -> bytes:
         """Runs in the child and gives the outcome as bytes."""
         _state.in_child = True
-        outcome = self.run(folder)
-        data: bytes = self.marshal.dumps(outcome)
+        outcomes = [self.run(folder, twins) for twins in self.runs]
+        data: bytes = self.marshal.dumps(outcomes)
         return data
 
-    def run(self, folder: str) -> dict[str, Any]:
+    def run(self, folder: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None) -> dict[str, Any]:
         """Runs the candidate in this process. Only for a process that may be thrown away."""
         call = self.call
         for function in [*call.guard.living(), call.function]:
             function.__code__ = self.code
         arguments = dict(call.arguments)
-        if self.twins is not None:
-            for name, twin in self.twins:
+        if twins is not None:
+            for name, twin in twins:
                 arguments[name] = self._twin(twin, call.arguments.get(name), folder)
         args, kwargs = spread(self.code, arguments)
-        if self.twins is None and call.positional is not None:
+        if twins is None and call.positional is not None:
             args, kwargs = call.as_passed()
         before = _digest.digest(list(arguments.values()))
         error: BaseException | None = None
