@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from sanare._errors import HealRequested as HealRequested
     from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
+    from sanare._person import approve as approve
+    from sanare._person import deny as deny
+    from sanare._person import revert as revert
+    from sanare._person import save_patch as save_patch
     from sanare._report import (
         Report as Report,
     )
@@ -69,11 +73,15 @@ __all__ = [
     "Report",
     "SettingsError",
     "__version__",
+    "approve",
+    "deny",
     "heal",
     "last_report",
     "report",
     "reports",
     "request",
+    "revert",
+    "save_patch",
 ]
 
 # Where the names that are not loaded at import come from.
@@ -83,10 +91,14 @@ _LATER = {
     "HealRequested": "_errors",
     "Report": "_report",
     "SettingsError": "_errors",
+    "approve": "_person",
+    "deny": "_person",
     "last_report": "_report",
     "report": "_report",
     "reports": "_report",
     "request": "_ask",
+    "revert": "_person",
+    "save_patch": "_person",
 }
 
 

@@ -22,7 +22,7 @@ const FILE: u64 = 64 * 1024 * 1024;
 pub const FILE_LOOK: u64 = 64 * 1024;
 
 /// Options that the face knows; objects and lists of objects stay in Python.
-const OPTIONS: [&str; 7] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait"];
+const OPTIONS: [&str; 8] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "verify"];
 
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
@@ -48,6 +48,7 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         unsupported,
         named: flag(request, "named"),
         options: options(request),
+        readable: folders(request, "interpreter"),
         evidence: Evidence {
             failure,
             arguments,
@@ -91,17 +92,20 @@ fn trouble(
     }
     match text(request, "origin").as_str() {
         "file" | "library" => {
-            let folders = |name: &str| -> Vec<PathBuf> {
-                let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
-                found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
-            };
-            let interpreter = Interpreter { stdlib: folders("stdlib"), packages: folders("packages") };
+            let interpreter =
+                Interpreter { stdlib: folders(request, "stdlib"), packages: folders(request, "packages") };
             (None, may_rewrite(path, project, &interpreter).err().map(|why| why.to_string()))
         }
         "changed" => (say(Reason::SourceChanged), None),
         "memory" => (Some((Reason::NoSource, "the source is not in a file".to_owned())), None),
         _ => (say(Reason::NoSource), None),
     }
+}
+
+/// A list of folders.
+fn folders(request: &Bound<'_, PyDict>, name: &str) -> Vec<PathBuf> {
+    let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
+    found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
 }
 
 /// Options as the face takes them.
@@ -114,6 +118,7 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
             "attempts" => value.extract::<u64>().ok().map(|number| json!(number)),
             // Python keeps durations in seconds; files and face have texts with a unit.
             "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
+            "verify" => Some(commands(&value)),
             // The face keeps shapes alone so far; whoever wants whole calls gets those.
             "remember" if plain_text(&value) == "calls" => None,
             _ => Some(json!(plain_text(&value))),
@@ -121,6 +126,12 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
         options.extend(json.map(|json| (name.to_owned(), json)));
     }
     options
+}
+
+/// Argument lists as JSON.
+fn commands(value: &Bound<'_, PyAny>) -> Json {
+    let texts = |command: &Bound<'_, PyAny>| items(command).iter().map(|part| json!(plain_text(part))).collect();
+    Json::Array(items(value).iter().map(|command| Json::Array(texts(command))).collect())
 }
 
 /// Arguments as `(name, value, path or None)`.
