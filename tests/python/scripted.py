@@ -68,10 +68,10 @@ class Scripted:
             return {**report, "reason": "gates_failed", "summary": complaint}
         if self.trial:
             for text in (request["source"], source):
-                prepared = subject.prepare(text, None)
+                prepared = subject.prepare(text, [None])
                 if isinstance(prepared, str):
                     return {**report, "reason": "gates_failed", "summary": prepared}
-                self.outcomes.append(subject.outcome(fork_plain(prepared)))
+                self.outcomes += subject.outcome(fork_plain(prepared))
             if self.outcomes[-1]["state"] != "returned":
                 return {**report, "reason": "gates_failed", "summary": str(self.outcomes[-1])}
         checks = subject.replay(source)
