@@ -38,7 +38,7 @@ class Subject:
     def about(self, request: dict[str, Any]) -> None:
         """Takes from the request where the function stands in the source of today."""
         self.first_line = request["first_line"] or self.first_line
-        if request["source"] and request["first_line"] == self.call.plain.co_firstlineno:
+        if request["source"] and request["first_line"]:
             self.texts = {self.call.guard.path: request["source"].split("\n")}
 
     def compiles(self, source: str) -> str | None:

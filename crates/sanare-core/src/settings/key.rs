@@ -51,6 +51,7 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
+    key("store.path", Kind::Text(4_096), "\"\"", "the store's file; empty: `.sanare/store.db` in the project"),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
     key(
         "heal.mode",
