@@ -21,6 +21,16 @@ def root_of(path: str) -> str:
     return known
 
 
+def standing_for(path: str) -> str:
+    """The path that tells a source's project: its own, or for what is no file one in the working folder."""
+    if path[:1] != "<":
+        path = os.path.abspath(path)
+        # A file that is gone keeps its project; a notebook names cells in a folder that never was.
+        if os.path.isdir(os.path.dirname(path)) or _in_zip(path):
+            return path
+    return os.path.join(os.getcwd(), "_")
+
+
 def library_folders() -> dict[str, tuple[str, ...]]:
     """Folders whose files are not the owner's: `stdlib` and `packages`."""
     if not _libraries:

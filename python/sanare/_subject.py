@@ -21,7 +21,7 @@ class Subject:
     def __init__(self, call: Call) -> None:
         self.call = call
         path = call.guard.path
-        self.root = _project.root_of(os.path.abspath(path) if path[:1] != "<" else path)
+        self.root = _project.root_of(_project.standing_for(path))
         self.first_line = call.guard.current.co_firstlineno
         self.swapped: _swap.Swapped | None = None
         self.has_result = False
@@ -107,6 +107,12 @@ class Subject:
 
     def moment(self, name: str) -> None:
         """Told at every turn of the loop, in its order; nothing that happens here changes it."""
+        if name in ("before_swap", "after_swap"):
+            from sanare._listen import is_awaited, tell
+
+            if is_awaited(name):
+                for function in self.call.guard.living():
+                    tell(name, function)
 
     def judge(self) -> None:
         """Judges once whether the call may run again."""
@@ -171,7 +177,11 @@ class Subject:
 
     def members(self, dotted: list[str]) -> dict[str, bool]:
         """Which of these members exist in the running interpreter. Only loaded modules are looked at."""
-        return {name: _exists(name) for name in dotted}
+        from sanare._compile import _Quiet
+
+        # A library may warn of a member when it is looked at; nobody but us looked.
+        with _Quiet(__name__):
+            return {name: _exists(name) for name in dotted}
 
     def versions(self, distributions: list[str]) -> dict[str, str]:
         """Versions of installed distributions, from their metadata."""
