@@ -25,9 +25,14 @@ def standing_for(path: str) -> str:
     """The path that tells a source's project: its own, or for what is no file one in the working folder."""
     if path[:1] != "<":
         path = os.path.abspath(path)
-        # A file that is gone keeps its project; a notebook names cells in a folder that never was.
-        if os.path.isdir(os.path.dirname(path)) or _in_zip(path):
+        if os.path.isdir(os.path.dirname(path)):
             return path
+        # What lies in an archive has the archive's project; a notebook names cells in a folder that never was.
+        above = path
+        while not os.path.exists(above) and os.path.dirname(above) != above:
+            above = os.path.dirname(above)
+        if os.path.isfile(above):
+            return above
     return os.path.join(os.getcwd(), "_")
 
 

@@ -38,8 +38,11 @@ class Subject:
     def about(self, request: dict[str, Any]) -> None:
         """Takes from the request where the function stands in the source of today."""
         self.first_line = request["first_line"] or self.first_line
-        if request["source"] and request["first_line"] == self.call.plain.co_firstlineno:
-            self.texts = {self.call.guard.path: request["source"].split("\n")}
+        if request["source"] and request["first_line"]:
+            # Lines as the running code counts them, where the file has moved on since.
+            lines = request["source"].split("\n")
+            moved = request["first_line"] - self.call.plain.co_firstlineno
+            self.texts = {self.call.guard.path: lines[moved:] if moved > 0 else [""] * -moved + lines}
 
     def compiles(self, source: str) -> str | None:
         """The running interpreter's complaint about a module's text, or None."""
@@ -138,6 +141,7 @@ class Subject:
         try:
             args, kwargs = self.call.as_passed()
             self.result = self._first(self.call.function(*args, **kwargs))
+            self.judge_result()
             self.has_result = True
             return None
         except Exception as raised:
@@ -145,6 +149,21 @@ class Subject:
         except BaseException as leaving:
             self.interrupted = leaving
             return self._not_run("the program was told to stop")
+
+    def judge_result(self) -> None:
+        """Raises when what the re-run gave breaks the contract: then the repair is none (C51)."""
+        from sanare import _contract
+
+        contract = _contract.of_call(self.call)
+        if contract is None or self.call.guard.kind not in ("function", "coroutine"):
+            return
+        wanted = _contract.parts(contract).get("return")
+        if wanted is not None:
+            try:
+                _contract.judge(wanted, self.result)
+            except _contract.CannotJudge:
+                # The gate said so and a person was asked.
+                return
 
     def _first(self, value: Any) -> Any:
         """A generator's call returns before anything ran: its first item is what says whether it works."""

@@ -391,16 +391,18 @@ def test_f25_setters_and_deleters_heal(spelling, load):
         self.kept = known
     @total.deleter
     def total(self):
-        raise KeyError(isinstance(self.kept, collections.Sized))
+        known = isinstance(self.kept, collections.Callable)
+        del self.kept
     total = HEAL(total, examples=[lambda function: function(Loader(), [1])])
 """, spelling))
     loader = module.Loader()
     loader.total = [1]
     assert sanare.last_report().outcome == "healed", sanare.last_report()
     assert loader.total is True
-    with pytest.raises(AttributeError, match="Sized"):
+    with pytest.raises(AttributeError, match="Callable"):
         del loader.total
-    assert sanare.last_report().status == "waiting", sanare.last_report()
+    # The one example is the setter's: the deleter fails it, so that its repair is no repair.
+    assert sanare.last_report().reason == "no_proposer", sanare.last_report()
     text = Path(module.__file__).read_text()
     assert "from collections.abc import Sequence" in text and text.count("def total") == 3
 

@@ -29,11 +29,12 @@ mod tests {
 
     #[test]
     fn it_is_made_once() -> std::io::Result<()> {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("deep").join("a.json");
+        let folder = std::env::temp_dir().join(format!("sanare-private-{}", std::process::id()));
+        let path = folder.join("deep").join("a.json");
         write_new(&path, b"one")?;
         assert!(write_new(&path, b"two").is_err());
         assert_eq!(std::fs::read(&path)?, b"one");
+        std::fs::remove_dir_all(&folder)?;
         Ok(())
     }
 }

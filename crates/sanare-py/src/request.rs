@@ -29,7 +29,12 @@ const OPTIONS: [&str; 7] = ["mode", "remember", "rerun", "write", "attempts", "d
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
     let path = PathBuf::from(text(request, "path"));
-    let project = project_of_file(&path);
+    let root = text(request, "project_root");
+    let project = match root.is_empty() {
+        true => project_of_file(&path),
+        // What is no file has no project of its own: the host says which one it belongs to.
+        false => Project::of_folder(Path::new(&root), std::env::home_dir().as_deref()),
+    };
     let error = dict(request, "error").unwrap_or_else(|| PyDict::new(request.py()));
     let frames = get(request, "frames");
     let options = options(request);

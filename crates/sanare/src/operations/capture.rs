@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(plain(&"a".repeat(50)).len(), 40);
         assert_eq!(stamp(0), "19700101T000000Z");
         assert_eq!(stamp(951_782_400_000), "20000229T000000Z");
-        assert_eq!(stamp(1_796_082_065_000), "20261130T212105Z");
+        assert_eq!(stamp(1_796_082_065_000), "20261130T234105Z");
     }
 }

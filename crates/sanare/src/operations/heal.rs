@@ -9,7 +9,7 @@ use sanare_core::id::Id;
 use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
 use sanare_core::port::store::Rest;
-use sanare_core::port::{Clock, Store, Subject};
+use sanare_core::port::{Clock, Store, Subject, Target};
 use sanare_core::redact::Redactor;
 use sanare_core::settings::Settings;
 use sanare_drift::shape::CallShape;
@@ -106,6 +106,11 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         true => SourceTarget::in_memory(target_settings, &request.evidence.source),
         false => SourceTarget::read(target_settings),
     };
+    let parses = |target: &SourceTarget| sanare_source::parse::Source::parse(target.module()).is_ok();
+    if target.as_ref().is_ok_and(|target| !parses(target)) && request.source_trouble.is_none() {
+        let why = "the source of today does not parse, so that it is not the code that runs";
+        request.source_trouble = Some((Reason::SourceChanged, why.to_owned()));
+    }
     let (class, not_ours) = classify(&request, target.as_ref().err());
     let amounts = settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk);
     let Ok(target) = target else {
@@ -113,7 +118,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
         return without_target(store, &case, subject, &clock);
     };
-    request.evidence.source = sanare_core::port::Target::module(&target).to_owned();
+    request.evidence.source = target.module().to_owned();
     let mut drift = DriftProposer { remembered: remembered(store, &request) };
     let recorded = recorded(&request.evidence, amounts);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
