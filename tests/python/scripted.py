@@ -71,7 +71,7 @@ class Scripted:
                 prepared = subject.prepare(text, [None])
                 if isinstance(prepared, str):
                     return {**report, "reason": "gates_failed", "summary": prepared}
-                self.outcomes.extend(subject.outcome(fork_plain(prepared)))
+                self.outcomes += subject.outcome(fork_plain(prepared))
             if self.outcomes[-1]["state"] != "returned":
                 return {**report, "reason": "gates_failed", "summary": str(self.outcomes[-1])}
         checks = subject.replay(source)
