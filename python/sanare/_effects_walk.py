@@ -7,10 +7,10 @@ import os
 import sys
 
 from sanare import _project
-from sanare._compile import Unguardable, _parse, _Quiet
+from sanare._compile import Unguardable, _parse, _Quiet, guard_from_text
 from sanare._guard import guard_of, parameters_of
 from sanare._rerun import effects
-from sanare._source import FUTURE_FLAGS, find_running, lines_of, qualname_of
+from sanare._source import lines_of, qualname_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,12 +54,11 @@ class Walk:
         lines = self.texts.get(code.co_filename) or lines_of(code.co_filename, self.globals)
         if lines is None:
             return "its source is not known"
-        shifted = _as_running(lines, code, qualname_of(self.function))
-        if shifted is None:
-            return "its source is not the running one any more"
+        if not self.arguments and not self._is_running(lines, code):
+            return "its source is not the running code"
         try:
             with _Quiet(code.co_filename):
-                tree = _parse(shifted, code)
+                tree = _parse(lines, code)
         except (Unguardable, SyntaxError, ValueError):
             return "its source was not found"
         self.locals = set(code.co_varnames) | set(code.co_cellvars)
@@ -71,6 +70,14 @@ class Walk:
         except Unsafe as found:
             return str(found)
         return None
+
+    def _is_running(self, lines: list[str], code: CodeType) -> bool:
+        """Whether these lines are the code's source: files change, and what is asked of one line answers for another."""
+        try:
+            guard_from_text("\n".join(lines), code, qualname_of(self.function), {})
+        except Exception:
+            return False
+        return True
 
     def _names(self, tree: Any, parameters: set[str]) -> None:
         """Which local names hold only what this body itself made."""
@@ -329,30 +336,6 @@ class Walk:
             module = {"_csv": "csv", "_io": "io", "_collections": "collections", "_json": "json"}.get(module, module)
             return name if module == "builtins" else f"{module}.{name}"
         return ""
-
-
-_modules: dict[str, tuple[list[str], CodeType | None]] = {}
-
-
-def _as_running(lines: list[str], code: CodeType, qualname: str) -> list[str] | None:
-    """The lines moved so that this code object stands where it says; None if no function of the text does the same."""
-    path = code.co_filename
-    kept = _modules.get(path)
-    if kept is None or kept[0] is not lines:
-        module: CodeType | None = None
-        try:
-            with _Quiet(path):
-                module = compile("\n".join(lines), path, "exec", code.co_flags & FUTURE_FLAGS, dont_inherit=True)
-        except (SyntaxError, ValueError):
-            module = None
-        while len(_modules) > 3:
-            _modules.pop(next(iter(_modules)), None)
-        kept = _modules[path] = (lines, module)
-    found = find_running(kept[1], qualname, code) if kept[1] is not None else None
-    if found is None:
-        return None
-    shift = found.co_firstlineno - code.co_firstlineno
-    return lines[shift:] if shift >= 0 else [""] * -shift + lines
 
 
 def _plain_class(target: type) -> bool:

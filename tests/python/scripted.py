@@ -116,6 +116,10 @@ class Scripted:
         return str(folder), folder.name
 
     @staticmethod
+    def settings(root: str, options: Any = None) -> dict[str, Any]:
+        return {}
+
+    @staticmethod
     def in_child(prepared: Callable[[str], bytes], readable: list[str], limits: Any = None) -> bytes:
         return fork_plain(prepared)
 
