@@ -2,8 +2,11 @@
 
 pub mod answer;
 pub mod confirm;
+pub mod capture;
 pub mod diff;
 pub mod doctor;
+pub mod evidence;
+pub mod forget;
 pub mod heal;
 pub mod incidents;
 pub mod policy;
