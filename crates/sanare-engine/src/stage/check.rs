@@ -35,7 +35,7 @@ pub(crate) fn check(judged: Judged, world: &mut World<'_>, progress: &mut Progre
 fn checked(proposed: Proposed, report: GateReport, placed: Placed) -> Checked {
     let target = Digest::of_parts(&[placed.before.as_str().as_bytes(), &placed.original]);
     let binding = Binding { before: placed.before, after: placed.after, target };
-    Checked { proposed, report, module: placed.module, binding, diff: placed.diff }
+    Checked { proposed, report, module: placed.module, text: placed.text, binding, diff: placed.diff }
 }
 
 fn rejected(proposed: Proposed, report: &GateReport) -> Diagnosed {
