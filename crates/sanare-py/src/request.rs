@@ -47,6 +47,8 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         source_trouble,
         unsupported,
         named: flag(request, "named"),
+        code: text(request, "code"),
+        lease_ms: integer(request, "lease_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(30_000),
         options: options(request),
         evidence: Evidence {
             failure,
