@@ -2,126 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from flight_crew import JOB, NEW, PROJECT, RESULT
+from flight_crew import NEW, RESULT
+from flight_project import Crew, check_got
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox and process marks")
 
-HERE = Path(__file__).resolve().parent
 ROUNDS = int(os.environ.get("SANARE_STRESS_ROUNDS", "6"))
-
-
-class Worker:
-    """A process that fails when it is told to."""
-
-    def __init__(self, folder: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "flight_crew.py")],
-            cwd=folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("SANARE_")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def tell(self, **order: Any) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-
-    def answer(self) -> Any:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            assert self.process.stderr is not None
-            raise AssertionError(f"the worker ended: {self.process.wait()}\n{self.process.stderr.read()}")
-        return json.loads(line)
-
-    def ask(self, **order: Any) -> Any:
-        self.tell(**order)
-        return self.answer()
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-
-class Crew:
-    """A project and the processes that fail in it."""
-
-    def __init__(self, folder: Path, size: int) -> None:
-        folder.mkdir()
-        (folder / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
-        self.folder = folder
-        self.workers = [Worker(folder) for _ in range(size)]
-
-    def write(self, name: str) -> Path:
-        path = self.folder / f"{name}.py"
-        path.write_text(JOB, encoding="utf-8")
-        return path
-
-    def load(self, name: str) -> None:
-        for worker in self.workers:
-            worker.tell(load=name)
-        for worker in self.workers:
-            worker.answer()
-
-    def go(self, **plan: int) -> list[dict[str, Any]]:
-        for worker in self.workers:
-            worker.tell(go=plan)
-        return [got for worker in self.workers for got in worker.answer()]
-
-    def steps(self, name: str, function: str) -> Counter[str]:
-        """Ledger steps of the incidents of one function, counted; `written` stands for an adoption that wrote."""
-        store = sqlite3.connect(f"file:{self.folder / '.sanare' / 'store.db'}?mode=ro", uri=True)
-        try:
-            rows = store.execute("SELECT incident, step, payload FROM ledger ORDER BY seq").fetchall()
-        finally:
-            store.close()
-        of = {
-            incident
-            for incident, step, payload in rows
-            if step == "opened"
-            and json.loads(payload)["incident"]["path"] == f"{name}.py"
-            and json.loads(payload)["incident"]["function"] == function
-        }
-        counted = Counter(step for incident, step, _ in rows if incident in of)
-        counted["written"] = sum(
-            step == "adopted" and json.loads(payload)["writes"] for incident, step, payload in rows if incident in of
-        )
-        return counted
-
-    def verify(self) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "sanare", "ledger", "verify"],
-            cwd=self.folder,
-            env={name: value for name, value in os.environ.items() if not name.startswith("SANARE_")},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        left = [entry for entry in os.listdir(self.folder) if entry.startswith(".") and entry != ".sanare"]
-        assert left == [], left
-
-    def __enter__(self) -> Crew:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for worker in self.workers:
-            worker.close()
 
 
 @pytest.fixture(scope="module")
@@ -132,19 +25,6 @@ def healed(tmp_path_factory: pytest.TempPathFactory) -> str:
         crew.load("job")
         assert crew.go(load_sales=1) == [{"function": "load_sales", "result": RESULT}]
         return path.read_text(encoding="utf-8")
-
-
-def check_got(got: list[dict[str, Any]]) -> Counter[str]:
-    """Everybody has the healed result or the original exception."""
-    counted: Counter[str] = Counter()
-    for one in got:
-        if "result" in one:
-            assert one["result"] == RESULT and one["function"] == "load_sales", one
-        else:
-            assert (one["error"], one["args"]) == ("KeyError", ["amount"]), one
-            assert len(one["notes"]) == 1, one
-        counted[f"{one['function']} {'healed' if 'result' in one else 'raised'}"] += 1
-    return counted
 
 
 def test_sixteen_threads_of_four_processes_fail_together(tmp_path: Path, healed: str) -> None:

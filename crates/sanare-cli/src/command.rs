@@ -8,6 +8,7 @@ pub(crate) mod heal_case;
 pub(crate) mod incidents;
 pub(crate) mod ledger;
 pub(crate) mod redact;
+pub(crate) mod retry;
 pub(crate) mod revert;
 pub(crate) mod show;
 pub(crate) mod stop;

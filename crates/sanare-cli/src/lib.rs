@@ -44,6 +44,8 @@ enum Command {
     Diff(command::diff::Arguments),
     /// Take an applied repair back.
     Revert(command::revert::Arguments),
+    /// Let a failure that rests be worked on at its next occurrence.
+    Retry(command::retry::Arguments),
     /// Look after the ledger.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
@@ -82,6 +84,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Show(arguments) => command::show::run(&context, &arguments),
         Command::Diff(arguments) => command::diff::run(&context, &arguments),
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
+        Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
         Command::Doctor => command::doctor::run(&context),

@@ -7,6 +7,7 @@ pub mod incidents;
 pub mod recover;
 pub mod redact;
 pub mod remember;
+pub mod retry;
 pub mod revert;
 pub mod show;
 pub mod stop;

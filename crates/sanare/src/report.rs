@@ -57,6 +57,9 @@ pub struct Report {
     pub created_at: u64,
     /// Milliseconds since 1970; 0 until closed.
     pub closed_at: u64,
+    /// How often the failure was seen since it was healed last, as far as that is counted.
+    #[serde(default)]
+    pub occurrences: u64,
 }
 
 /// One candidate.

@@ -26,6 +26,8 @@ use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
 use serde_json::{Value as Json, json};
 
+pub(crate) use self::adopt::rest_key as adoption_rest;
+
 use self::adopt::adopt;
 use self::breaker::Breaker;
 use self::flight::Flight;

@@ -215,14 +215,25 @@ pub fn write(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
     act(path, &receipt.before, &changed)
 }
 
+/// How often a file that changes under the hand is read again.
+const RESTORES: u32 = 20;
+
 /// Takes a receipt's own span back; what else changed in the file since then stays (C107).
 ///
 /// # Errors
 /// [`TargetFault::Changed`] when the span is not as the repair left it.
 pub fn restore(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
-    let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
-    let changed = taken_back(path, &bytes, receipt).ok_or(TargetFault::Changed)?;
-    act(path, &Digest::of(&bytes), &changed)
+    let mut tries = RESTORES;
+    loop {
+        let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
+        let changed = taken_back(path, &bytes, receipt).ok_or(TargetFault::Changed)?;
+        tries -= 1;
+        match act(path, &Digest::of(&bytes), &changed) {
+            // Another part of the file was written between the look and the act: the span is looked for again.
+            Err(TargetFault::Changed) if tries > 0 => {}
+            done => return done,
+        }
+    }
 }
 
 fn act(path: &Path, before: &Digest, bytes: &[u8]) -> Result<(), TargetFault> {

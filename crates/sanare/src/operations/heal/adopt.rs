@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use sanare_core::hash::Digest;
+use sanare_core::id::Id;
 use sanare_core::incident::{Mode, ProposerName, Rerun, Write};
 use sanare_core::ledger::Entry;
 use sanare_core::outcome::{Outcome, Reason};
@@ -19,7 +20,10 @@ use serde_json::{Value as Json, json};
 
 use super::Desk;
 use crate::report::Report;
-use crate::wire::target::{SourceTarget, changed_lines, function_texts, restore, without_repair, write};
+use crate::wire::target::{SourceTarget, changed_lines, restore, without_repair, write};
+
+/// How often a file that changes under the hand is written anew.
+const WRITES: u32 = 5;
 
 /// An accepted repair with what it takes to put it in force here.
 struct Adoption<'a> {
@@ -54,6 +58,11 @@ pub(super) fn adopt(desk: &Desk<'_>, subject: &mut dyn Subject) -> Option<Report
     taken
 }
 
+/// Under which key a failure rests from adopting this repair, once that did not help it.
+pub(crate) fn rest_key(fingerprint: &str, repair: &Id) -> String {
+    format!("{fingerprint} adopts {repair}")
+}
+
 impl<'a> Adoption<'a> {
     fn of(desk: &'a Desk<'a>, receipt: Receipt) -> Option<Self> {
         let incident = desk.on.incident;
@@ -84,7 +93,7 @@ impl<'a> Adoption<'a> {
     }
 
     fn rest_key(&self) -> String {
-        format!("{} adopts {}", self.desk.on.incident.fingerprint, self.receipt.incident)
+        rest_key(self.desk.on.incident.fingerprint.as_str(), &self.receipt.incident)
     }
 
     fn take(&self, subject: &mut dyn Subject) -> Result<Option<Report>, SubjectFault> {
@@ -133,27 +142,36 @@ impl<'a> Adoption<'a> {
         Ok(Some(self.report("closed", "rolled_back", Reason::RerunFailed, detail)))
     }
 
-    /// Writes the file where it still has the base. `None`: it could not be written, and is as it was. Others adopt at
-    /// the same moment, so that the text may be there already.
+    /// Writes the file where it still has the base. `None`: it could not be written, and is as it was. Others may adopt at
+    /// the same moment, so that the text is there already, or write another part of the file.
     fn write(&self) -> Option<Option<Receipt>> {
-        let Some(placed) = &self.change else { return Some(None) };
-        let receipt = Receipt {
-            before: placed.before.clone(),
-            after: placed.after.clone(),
-            original: placed.original.clone(),
-            replacement: placed.replacement.clone(),
-            start: placed.start,
-            ..self.receipt.clone()
-        };
+        let Some(mut placed) = self.change.clone() else { return Some(None) };
         let path = Path::new(&self.receipt.path);
-        match write(path, &receipt) {
-            Ok(()) => Some(Some(receipt)),
-            Err(TargetFault::Changed) => {
-                let now = SourceTarget::read(self.desk.target_settings()).ok()?;
-                function_texts(now.module(), &self.receipt.function).contains(&self.receipt.text).then_some(None)
+        for _ in 0..WRITES {
+            let receipt = Receipt {
+                before: placed.before,
+                after: placed.after,
+                original: placed.original,
+                replacement: placed.replacement,
+                start: placed.start,
+                ..self.receipt.clone()
+            };
+            match write(path, &receipt) {
+                Ok(()) => return Some(Some(receipt)),
+                Err(TargetFault::Changed) => {}
+                Err(_) => return None,
             }
-            Err(_) => None,
+            let now = SourceTarget::read(self.desk.target_settings()).ok()?;
+            let texts = now.function_texts();
+            if texts.contains(&self.receipt.text) {
+                return Some(None);
+            }
+            if !self.desk.holds_running_code(&texts) {
+                return None;
+            }
+            placed = now.place(&as_candidate(&self.receipt, &self.repair)).ok()?;
         }
+        None
     }
 
     /// A call returned under the repair: what stood unconfirmed is healed now (C98).

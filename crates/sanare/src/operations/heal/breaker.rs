@@ -56,6 +56,7 @@ impl Breaker {
         // A store that fails here has nothing to count in; the failure is left alone all the same.
         let _ = store.count_occurrence(fingerprint);
         Some(Report {
+            occurrences: store.rest(fingerprint).map_or(0, |rest| rest.occurrences),
             status: "closed".to_owned(),
             outcome: "refused".to_owned(),
             reason: Reason::Cooldown.code().to_owned(),
@@ -82,5 +83,38 @@ impl Breaker {
         if store.rest(key).is_ok_and(|rest| rest != Rest::default()) {
             let _ = store.set_rest(key, &Rest::default());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sanare_core::port::Store as _;
+    use sanare_store::Memory;
+
+    use super::Breaker;
+
+    const BREAKER: Breaker = Breaker { cooldown: 600, cooldown_max: 2_000, per_function: 3, per_hour: 20 };
+
+    #[test]
+    fn a_rest_doubles_up_to_its_longest() {
+        let store = Memory::new();
+        let mut ends = Vec::new();
+        for now in [10_000, 20_000, 30_000, 40_000] {
+            BREAKER.begin_rest(&store, "f", now);
+            assert!(BREAKER.rests(&store, "f", now));
+            ends.push(store.rest("f").unwrap().until - now);
+            assert!(!BREAKER.rests(&store, "f", now + ends.last().unwrap()));
+        }
+        assert_eq!(ends, [600, 1_200, 2_000, 2_000]);
+        BREAKER.end_rest(&store, "f");
+        BREAKER.begin_rest(&store, "f", 50_000);
+        assert_eq!(store.rest("f").unwrap().until, 50_600);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_make_a_rest_last() {
+        let store = Memory::new();
+        BREAKER.begin_rest(&store, "f", 1_000_000);
+        assert!(!BREAKER.rests(&store, "f", 5_000));
     }
 }
