@@ -11,6 +11,7 @@ pub(crate) mod ledger;
 pub(crate) mod policy;
 pub(crate) mod redact;
 pub(crate) mod replay;
+pub(crate) mod retry;
 pub(crate) mod revert;
 pub(crate) mod show;
 pub(crate) mod stop;

@@ -54,6 +54,8 @@ enum Command {
     /// Look at what policy decides, and why.
     #[command(subcommand)]
     Policy(command::policy::Command),
+    /// Let a failure that rests be worked on at its next occurrence.
+    Retry(command::retry::Arguments),
     /// Look after the ledger.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
@@ -96,6 +98,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Replay(arguments) => command::replay::run(&context, &arguments),
         Command::Policy(command) => command::policy::run(&context, &command),
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
+        Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
         Command::Doctor => command::doctor::run(&context),

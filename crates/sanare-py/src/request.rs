@@ -58,6 +58,8 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         unsupported,
         in_memory: text(request, "origin") == "memory",
         named: flag(request, "named"),
+        code: text(request, "code"),
+        lease_ms: integer(request, "lease_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(30_000),
         options,
         readable: folders(request, "interpreter"),
         evidence: Evidence {

@@ -14,6 +14,7 @@ pub mod recover;
 pub mod redact;
 pub mod remember;
 pub mod replay;
+pub mod retry;
 pub mod revert;
 pub mod save_patch;
 pub mod show;
