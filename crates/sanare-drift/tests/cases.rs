@@ -1,6 +1,7 @@
 //! The drift corpus, the engine alone: right on old, new and held-out input, or refused. Slow: runs with `SANARE_SLOW=1`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::disallowed_methods, reason = "tests read the corpus")]
 
 mod harness;
 
@@ -89,7 +90,8 @@ fn the_corpus_is_healed_or_refused_and_never_wrong() {
     folders.sort();
     let (mut bad, mut yes, mut yes_healed) = (Vec::new(), 0, 0);
     for folder in folders {
-        let settings: toml::Table = toml::from_str(&std::fs::read_to_string(folder.join("case.toml")).unwrap()).unwrap();
+        let settings: toml::Table =
+            toml::from_str(&std::fs::read_to_string(folder.join("case.toml")).unwrap()).unwrap();
         let setting = |name: &str| settings[name].as_str().unwrap_or_default().to_owned();
         let verdict = verdict(&folder, &Case::open(&folder));
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();

@@ -11,26 +11,26 @@ use sanare_core::classify::{Class, Classified};
 use sanare_core::evidence::{Evidence, Failure};
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::incident::{FingerprintParts, Incident, Rules, fingerprint};
+use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
 use sanare_core::port::store::Lease;
 use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, Target};
 use sanare_core::receipt::ReceiptState;
-use sanare_core::redact::{Redacted, Redactor};
+use sanare_core::redact::Redactor;
 use sanare_core::settings::Settings;
-use sanare_core::value::json::{Limits, to_json};
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, Ended, World, run};
 use sanare_source::VetContext;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 pub(crate) use self::adopt::rest_key as adoption_rest;
 
 use self::adopt::adopt;
 use self::breaker::Breaker;
 use self::flight::Flight;
+use crate::operations::evidence::{Amounts, recorded};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
@@ -55,6 +55,8 @@ pub struct HealRequest {
     pub source_trouble: Option<(Reason, String)>,
     /// Why the file may not be changed (C101), if it may not.
     pub unsupported: Option<String>,
+    /// Whether the evidence's source is no file: an interactive shell's, a notebook's (C103).
+    pub in_memory: bool,
     /// Whether the owner named this very class in `heal_on` (C27).
     pub named: bool,
     /// Hash of the code that failed; equal in every process that runs it. Empty: not known, and nothing is adopted.
@@ -117,6 +119,13 @@ impl Desk<'_> {
         }
     }
 
+    fn read_target(&self) -> Result<SourceTarget, String> {
+        match self.request.in_memory {
+            true => SourceTarget::in_memory(self.target_settings(), &self.request.evidence.source),
+            false => SourceTarget::read(self.target_settings()),
+        }
+    }
+
     /// Whether these texts of the function are the running code's, as far as the host could tell.
     fn holds_running_code(&self, texts: &[String]) -> bool {
         if self.request.source_trouble.is_some() {
@@ -164,8 +173,13 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(report) = wait_for_settlement(&flight, &ground.desk(&request), subject) {
         return report;
     }
-    if let Some(More(complete)) = more {
+    let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
+    if let Some(More(complete)) = more.filter(|_| !only_looked_at) {
         complete(&mut request.evidence);
+    }
+    if request.in_memory && incident.rules.write == Write::File && request.source_trouble.is_none() {
+        let why = "the source is not in a file; `write=\"memory\"` repairs the running function alone";
+        request.source_trouble = Some((Reason::NoSource, why.to_owned()));
     }
     let (class, not_ours) = classify(&request);
     if not_ours.is_some() {
@@ -250,9 +264,10 @@ impl Desk<'_> {
         subject: &mut dyn Subject,
         lease: Option<&Lease>,
     ) -> Ran {
-        let read = SourceTarget::read(self.target_settings());
+        let read = self.read_target();
         let not_ours = not_ours.or_else(|| self.source_trouble(read.as_ref()));
-        let recorded = recorded(&self.request.evidence);
+        let amounts = self.on.settings.map_or(Amounts::LEAST, Amounts::on_disk);
+        let recorded = recorded(&self.request.evidence, amounts);
         let evidence = match &read {
             Ok(target) if not_ours.is_none() => self.evidence_of_today(target.module()),
             _ => Cow::Borrowed(&self.request.evidence),
@@ -304,6 +319,10 @@ impl Desk<'_> {
     fn source_trouble(&self, read: Result<&SourceTarget, &String>) -> Option<(Reason, String)> {
         match read {
             Err(why) => Some((Reason::NoSource, why.clone())),
+            Ok(target) if Source::parse(target.module()).is_err() => {
+                let why = "the source of today does not parse, so that it is not the code that runs";
+                Some((Reason::SourceChanged, why.to_owned()))
+            }
             // Rewritten since the host has looked.
             Ok(target) if target.module() != self.request.evidence.source => {
                 let changed = !self.holds_running_code(&target.function_texts());
@@ -436,34 +455,4 @@ pub fn function_key(path: &str, function: &str) -> String {
 fn shown_path(request: &HealRequest) -> String {
     let inside = request.path.strip_prefix(&request.project_root).unwrap_or(&request.path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// What the ledger keeps of the evidence: cut, then redacted as one structure, so that names protect their values.
-fn recorded(evidence: &Evidence) -> Redacted<Json> {
-    let limits = Limits::default();
-    let values = |pairs: &[(String, sanare_core::value::Value)]| -> serde_json::Map<String, Json> {
-        pairs.iter().map(|(name, value)| (name.clone(), to_json(value, limits))).collect()
-    };
-    let frames: Vec<Json> = evidence
-        .failure
-        .frames
-        .iter()
-        .map(|frame| {
-            json!({ "function": frame.function, "file": frame.file, "line": frame.line,
-                    "statement": frame.statement, "locals": values(&frame.locals) })
-        })
-        .collect();
-    let arguments: serde_json::Map<String, Json> =
-        evidence.arguments.iter().map(|argument| (argument.name.clone(), to_json(&argument.value, limits))).collect();
-    let causes: Vec<Json> = std::iter::successors(evidence.failure.cause.as_deref(), |cause| cause.cause.as_deref())
-        .take(5)
-        .map(|cause| json!({ "class": cause.class, "message": cause.message }))
-        .collect();
-    Redactor::standard().json(&json!({
-        "error": { "class": evidence.failure.class, "message": sanare_core::value::json::cut(&evidence.failure.message, 3_000) },
-        "causes": causes,
-        "frames": frames,
-        "arguments": arguments,
-        "python": format!("{}.{}", evidence.python.0, evidence.python.1),
-    }))
 }
