@@ -26,7 +26,7 @@ use sanare_engine::{Case, Ended, World, run};
 use sanare_source::VetContext;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 pub(crate) use self::adopt::rest_key as adoption_rest;
 
@@ -128,6 +128,13 @@ impl Desk<'_> {
             stop: stop_path(&self.request.project_root),
             context: vet_context(self.on.settings, self.request.evidence.python),
             unsupported: self.request.unsupported.clone(),
+        }
+    }
+
+    fn read_target(&self) -> Result<SourceTarget, String> {
+        match self.request.in_memory {
+            true => SourceTarget::in_memory(self.target_settings(), &self.request.evidence.source),
+            false => SourceTarget::read(self.target_settings()),
         }
     }
 
@@ -287,10 +294,7 @@ impl Desk<'_> {
         subject: &mut dyn Subject,
         lease: Option<&Lease>,
     ) -> Ran {
-        let read = match self.request.in_memory {
-            true => SourceTarget::in_memory(self.target_settings(), &self.request.evidence.source),
-            false => SourceTarget::read(self.target_settings()),
-        };
+        let read = self.read_target();
         let not_ours = not_ours.or_else(|| self.source_trouble(read.as_ref()));
         let amounts = self.on.settings.map_or(Amounts::LEAST, Amounts::on_disk);
         let recorded = recorded(&self.request.evidence, amounts);

@@ -208,7 +208,7 @@ impl Target for SourceTarget {
 
     fn moved_on(&mut self) -> bool {
         let Ok(now) = SourceFile::read(&self.path) else { return false };
-        if now.bytes() == self.file.bytes() {
+        if self.in_memory || now.bytes() == self.file.bytes() {
             return false;
         }
         let [old] = self.function_texts().try_into().unwrap_or_default();

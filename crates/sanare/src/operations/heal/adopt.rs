@@ -40,7 +40,7 @@ struct Adoption<'a> {
 pub(super) fn adopt(desk: &Desk<'_>, subject: &mut dyn Subject) -> Option<Report> {
     let rules = &desk.on.incident.rules;
     let allowed = matches!(rules.mode, Mode::Auto | Mode::Ask) && !desk.on.refused_by_settings;
-    if !allowed || desk.on.incident.code.is_empty() || desk.request.unsupported.is_some() {
+    if !allowed || desk.on.incident.code.is_empty() || desk.request.unsupported.is_some() || desk.request.in_memory {
         return None;
     }
     let receipts = desk.on.store.receipts_of_code(&desk.on.incident.code).ok()?;
