@@ -275,13 +275,14 @@ fn reason(code: &str) -> Reason {
 }
 
 /// The twin in memory, failing from a certain append on.
-struct Failing<'a> {
+pub struct Failing<'a> {
     inner: &'a sanare_store::Memory,
     left: std::sync::Mutex<Option<usize>>,
 }
 
 impl<'a> Failing<'a> {
-    fn new(inner: &'a sanare_store::Memory, left: Option<usize>) -> Self {
+    /// Fails after so many appends.
+    pub fn new(inner: &'a sanare_store::Memory, left: Option<usize>) -> Self {
         Self { inner, left: std::sync::Mutex::new(left) }
     }
 

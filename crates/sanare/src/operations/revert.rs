@@ -56,5 +56,5 @@ pub fn revert(store: &dyn Store, given: &str) -> Result<Report, Revert> {
         payload: Redactor::standard().json(&payload),
     };
     store.append_and_settle(&entry, ReceiptState::Undone)?;
-    Ok(Report::from_records(&id, &store.records(&id)?))
+    Ok(Report::of(store, &id)?)
 }

@@ -55,5 +55,5 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
 /// [`Show`].
 pub fn show(store: &dyn Store, given: &str) -> Result<Report, Show> {
     let id = find(store, given)?;
-    Ok(Report::from_records(&id, &store.records(&id)?))
+    Ok(Report::of(store, &id)?)
 }
