@@ -22,6 +22,7 @@ use serde_json::{Value as Json, json};
 
 use crate::operations::confirm;
 use crate::operations::evidence::{Amounts, recorded};
+use crate::operations::save_patch;
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
@@ -159,7 +160,14 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         // Without it a later call confirms nothing, and the repair stays unconfirmed.
         let _ = confirm::note(store, &incident.id, &shape);
     }
-    finish(store, &incident, &clock)
+    let report = finish(store, &incident, &clock);
+    if let Some(settings) = settings.as_ref().filter(|settings| settings.flag("git.patches") && !report.diff.is_empty())
+    {
+        let folder = request.project_root.join(settings.text("git.patch_folder"));
+        // The proposal is in the store; a folder that cannot be written costs the copy alone.
+        let _ = save_patch::of_incident(store, &request.project_root, &folder, incident.id.as_str());
+    }
+    report
 }
 
 fn without_target(store: &dyn Store, case: &Case<'_>, subject: &mut dyn Subject, clock: &SystemClock) -> Report {
