@@ -52,9 +52,10 @@ fn every_scenario_gives_its_transcript() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Scenarios whose end comes from outside the steps: a clock, a broken host or store, a file that somebody changed.
-const NOT_FROM_THE_STEPS: [&str; 5] =
-    ["deadline", "host_breaks_at_swap", "store_fails_after_receipt", "changed_meanwhile", "stop_switch"];
+/// Scenarios whose end comes from outside the steps: a clock, a budget, a broken host or store, a file that somebody
+/// changed.
+const NOT_FROM_THE_STEPS: [&str; 6] =
+    ["deadline", "budget_spent", "host_breaks_at_swap", "store_fails_after_receipt", "changed_meanwhile", "stop_switch"];
 
 /// What the ledger has of an incident is enough to decide every step again, and each is decided as it was.
 #[test]

@@ -7,6 +7,7 @@ use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::ledger::Record;
 use sanare_core::outcome::{Outcome, Reason, Status};
+use sanare_core::port::{Store, StoreFault};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -107,6 +108,18 @@ impl Report {
         report.occurrences = report.occurrences.max(1);
         report.next = next::steps(&report);
         report
+    }
+
+    /// The report of an incident in a store, with how often its failure was seen.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn of(store: &dyn Store, id: &Id) -> Result<Self, StoreFault> {
+        let mut report = Self::from_records(id, &store.records(id)?);
+        if !report.fingerprint.is_empty() {
+            report.occurrences = report.occurrences.max(store.rest(&report.fingerprint)?.occurrences);
+        }
+        Ok(report)
     }
 
     fn take(&mut self, record: &Record) {

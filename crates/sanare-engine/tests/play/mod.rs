@@ -302,7 +302,7 @@ fn reason(code: &str) -> Reason {
 }
 
 /// The twin in memory, failing from a certain append on.
-struct Failing<'a> {
+pub struct Failing<'a> {
     inner: &'a sanare_store::Memory,
     left: std::sync::Mutex<Option<usize>>,
     overtaken_at: String,
@@ -310,7 +310,13 @@ struct Failing<'a> {
     lease: Option<Lease>,
 }
 
-impl Failing<'_> {
+impl<'a> Failing<'a> {
+    /// Fails after so many appends.
+    pub fn new(inner: &'a sanare_store::Memory, left: Option<usize>) -> Self {
+        let left = std::sync::Mutex::new(left);
+        Self { inner, left, overtaken_at: String::new(), settled: ReceiptState::Done, lease: None }
+    }
+
     /// Another process takes the lease over and settles the incident.
     fn lose(&self, entry: &Entry) {
         let Some(lease) = self.lease.as_ref().filter(|_| entry.step == self.overtaken_at) else { return };

@@ -35,6 +35,7 @@ use self::breaker::Breaker;
 use self::flight::Flight;
 use crate::operations::confirm;
 use crate::operations::evidence::{Amounts, recorded};
+use crate::operations::save_patch;
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
@@ -328,7 +329,19 @@ impl Desk<'_> {
             let _ = confirm::note(store, &incident.id, &shape);
         }
         let report = self.finish(&ended, subject.abandoned());
+        self.keep_patch(&report);
         Ran { report, overtaken: ended.overtaken, reran: ended.reran }
+    }
+
+    /// The proposal as a file of its own, where the owner wants that.
+    fn keep_patch(&self, report: &Report) {
+        let wanted = |settings: &&Settings| settings.flag("git.patches") && !report.diff.is_empty();
+        if let Some(settings) = self.on.settings.filter(wanted) {
+            let root = &self.request.project_root;
+            let folder = root.join(settings.text("git.patch_folder"));
+            // The proposal is in the store; a folder that cannot be written costs the copy alone.
+            let _ = save_patch::of_incident(self.on.store, root, &folder, self.on.incident.id.as_str());
+        }
     }
 
     /// The evidence with the file's text as it is now: another part of it may have been rewritten since the host looked.

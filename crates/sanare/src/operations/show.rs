@@ -55,7 +55,5 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
 /// [`Show`].
 pub fn show(store: &dyn Store, given: &str) -> Result<Report, Show> {
     let id = find(store, given)?;
-    let mut report = Report::from_records(&id, &store.records(&id)?);
-    report.occurrences = report.occurrences.max(store.rest(&report.fingerprint)?.occurrences);
-    Ok(report)
+    Ok(Report::of(store, &id)?)
 }
