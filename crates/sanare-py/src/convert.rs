@@ -121,6 +121,20 @@ impl Reader {
         }
     }
 
+    /// Reads one of several values that are still to come: none of them may use up what the others need.
+    pub fn read_share(&mut self, value: &Bound<'_, PyAny>, left: usize) -> Value {
+        let (limits, end) = (self.limits, self.end);
+        let part = |spent: usize, limit: usize| spent + limit.saturating_sub(spent).div_ceil(left.max(1));
+        self.limits.nodes = part(self.nodes, limits.nodes);
+        self.limits.bytes = part(self.bytes, limits.bytes);
+        let now = Instant::now();
+        self.end = now + end.saturating_duration_since(now) / u32::try_from(left.max(1)).unwrap_or(u32::MAX);
+        let read = self.read(value);
+        (self.limits, self.end) = (limits, end);
+        self.late = Instant::now() > end;
+        read
+    }
+
     /// Reads one value.
     pub fn read(&mut self, value: &Bound<'_, PyAny>) -> Value {
         if !self.spend() {

@@ -7,6 +7,7 @@ pub mod evidence;
 pub mod forget;
 pub mod heal;
 pub mod incidents;
+pub mod migrate;
 pub mod recover;
 pub mod redact;
 pub mod remember;

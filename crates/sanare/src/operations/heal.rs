@@ -85,6 +85,8 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
     }
+    // What is recorded was read within the budgets of evidence; a repair may look at more.
+    let recorded = recorded(&request.evidence, settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk));
     let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
     if let Some(More(complete)) = request.more.take().filter(|_| !only_looked_at) {
         complete(&mut request.evidence);
@@ -112,15 +114,12 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         request.source_trouble = Some((Reason::SourceChanged, why.to_owned()));
     }
     let (class, not_ours) = classify(&request, target.as_ref().err());
-    let amounts = settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk);
     let Ok(target) = target else {
-        let recorded = recorded(&request.evidence, amounts);
         let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
         return without_target(store, &case, subject, &clock);
     };
     request.evidence.source = target.module().to_owned();
     let mut drift = DriftProposer { remembered: remembered(store, &request) };
-    let recorded = recorded(&request.evidence, amounts);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
     let mut world = World { store, subject, target: &target, proposers: vec![&mut drift], clock: &clock };
     run(&case, &mut world);
