@@ -83,7 +83,12 @@ def migrate(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     here = Path(sanare.__file__).resolve().parents[1]
     environment = {**os.environ, "PYTHONPATH": str(here)}
     return subprocess.run(
-        [sys.executable, "-m", "sanare", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "sanare", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 

@@ -90,6 +90,8 @@ impl Limits {
 
 /// Nodes that may be spent on containers that were read before.
 const REPEATED: usize = 10_000;
+/// Rows up to which a table is read as a whole.
+const FEW: usize = 10;
 
 /// A conversion in progress: what is left of the budgets, and which containers were met.
 #[derive(Debug)]
@@ -376,12 +378,19 @@ impl Reader {
     }
 
     fn pandas_table(&mut self, frame: &Bound<'_, PyAny>) -> Option<Value> {
-        let names = frame.getattr("columns").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
-        let dtypes = frame.getattr("dtypes").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
+        let py = frame.py();
         let rows = frame.getattr("index").ok()?.len().ok()?;
-        let head = frame.call_method1("head", (rows.min(self.limits.rows),)).ok()?;
+        // The corner that is read is cut out first, without a copy: a table may be wide as well as long.
+        let part = |limit: usize| pyo3::types::PySlice::new(py, 0, isize::try_from(limit).unwrap_or(isize::MAX), 1);
+        let corner = (part(rows.min(self.limits.rows)), part(self.limits.columns));
+        let head = frame.getattr("iloc").ok()?.get_item(corner).ok()?;
+        let names = head.getattr("columns").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
+        let dtypes = head.getattr("dtypes").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
+        if self.limits.rows <= FEW {
+            return self.few_rows(&head, &names, &dtypes, rows);
+        }
         let mut columns = Vec::new();
-        for place in 0..names.len().min(self.limits.columns) {
+        for place in 0..names.len() {
             if self.spent() {
                 break;
             }
@@ -395,6 +404,30 @@ impl Reader {
                 name: self.key(&label),
                 dtype: dtype.unwrap_or_default(),
                 cells: self.cells(&cells),
+            });
+        }
+        Some(Value::Table(Table { columns, rows }))
+    }
+
+    /// The cells of a small table in one go: a call for each column costs more than what it holds.
+    fn few_rows(
+        &mut self,
+        head: &Bound<'_, PyAny>,
+        names: &Bound<'_, PyList>,
+        dtypes: &Bound<'_, PyList>,
+        rows: usize,
+    ) -> Option<Value> {
+        let object = head.py().get_type::<PyAny>();
+        let cells = head.call_method1("astype", (object,)).ok()?.getattr("values").ok()?;
+        let cells = cells.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
+        let mut columns = Vec::with_capacity(names.len());
+        for (place, label) in names.iter().enumerate() {
+            let dtype = dtypes.get_item(place).ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
+            let column = cells.iter().filter_map(|row| row.cast::<PyList>().ok()?.get_item(place).ok());
+            columns.push(Column {
+                name: self.key(&label),
+                dtype: dtype.unwrap_or_default(),
+                cells: column.map(|cell| self.read(&cell)).collect(),
             });
         }
         Some(Value::Table(Table { columns, rows }))
