@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod answer;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -9,7 +10,9 @@ pub(crate) mod incidents;
 pub(crate) mod forget;
 pub(crate) mod ledger;
 pub(crate) mod migrate;
+pub(crate) mod policy;
 pub(crate) mod redact;
+pub(crate) mod replay;
 pub(crate) mod revert;
 pub(crate) mod show;
 pub(crate) mod stop;
