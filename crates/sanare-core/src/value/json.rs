@@ -26,7 +26,7 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
     if limits.depth == 0 && !matches!(value, Value::Cut(_)) {
         return json!(format!("<{} not followed>", value.type_name()));
     }
-    let inner = Limits { depth: limits.depth - 1, ..limits };
+    let inner = Limits { depth: limits.depth.saturating_sub(1), ..limits };
     match value {
         Value::Null => Json::Null,
         Value::Bool(flag) => json!(flag),
@@ -50,7 +50,7 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
         }
         Value::Map(entries) => {
             let (entries, all) = match entries.split_last() {
-                Some(((_, Value::Cut(all)), read)) if read.len() >= limits.items => (read, Some(*all)),
+                Some(((name, Value::Cut(all)), read)) if name == "..." => (read, Some(*all)),
                 _ => (entries.as_slice(), None),
             };
             let mut kept: Map<String, Json> =
