@@ -168,6 +168,7 @@ def run_cell(text, name):
 @pytest.mark.parametrize("name", ["<ipython-input-3-abc>", "/tmp/ipykernel_1/3.py"])
 @pytest.mark.parametrize("write", ["memory", "file"])
 def test_f32_notebook_cells(name, write, tmp_path):
+    name = name.replace("_1/", f"_{os.getpid()}_{write}_never_there/")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "probe"\nversion = "0"\n')
     cell = loader(f'@sanare.heal(write="{write}")')
     (tmp_path / "job.py").write_text(

@@ -64,6 +64,10 @@ enum Command {
     Config(command::config::Command),
     /// Say what works on this machine and what is missing.
     Doctor,
+    /// Forget what was remembered of good calls: of one function, or of all.
+    Forget(command::forget::Arguments),
+    /// Translate the settings and decorators of healing-agent, without running anything.
+    Migrate(command::migrate::Arguments),
     /// Redact text: standard input to standard output.
     Redact(command::redact::Arguments),
     /// Judge a new version of one function without running it.
@@ -102,6 +106,8 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
         Command::Doctor => command::doctor::run(&context),
+        Command::Forget(arguments) => command::forget::run(&context, &arguments),
+        Command::Migrate(arguments) => command::migrate::run(&context, &arguments),
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),
         Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),

@@ -9,6 +9,7 @@ pub mod evidence;
 pub mod forget;
 pub mod heal;
 pub mod incidents;
+pub mod migrate;
 pub mod policy;
 pub mod recover;
 pub mod redact;

@@ -204,6 +204,8 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(report) = wait_for_settlement(&flight, &ground.desk(&request), subject) {
         return report;
     }
+    // What is recorded was read within the budgets of evidence; a repair may look at more.
+    let recorded = recorded(&request.evidence, settings.map_or(Amounts::LEAST, Amounts::on_disk));
     let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
     if let Some(More(complete)) = more.filter(|_| !only_looked_at) {
         complete(&mut request.evidence);
@@ -214,7 +216,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     }
     let (class, not_ours) = classify(&request);
     if not_ours.is_some() {
-        return ground.desk(&request).run(class, not_ours, subject, None).report;
+        return ground.desk(&request).run(class, not_ours, recorded, subject, None).report;
     }
     let lease = match wait_for_lease(&flight, &ground.desk(&request), subject) {
         Ok(Turn::Lead(lease)) => lease,
@@ -226,7 +228,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         // The one before may have ended between the look and the taking.
         match desk.known(subject) {
             Some(report) => Ran { report, overtaken: false, reran: true },
-            None => desk.run(class, None, subject, Some(&lease)),
+            None => desk.run(class, None, recorded, subject, Some(&lease)),
         }
     });
     // Who took over may have a repair; the call has run again at most once all the same.
@@ -292,13 +294,12 @@ impl Desk<'_> {
         &self,
         class: String,
         not_ours: Option<(Reason, String)>,
+        recorded: Redacted<Json>,
         subject: &mut dyn Subject,
         lease: Option<&Lease>,
     ) -> Ran {
         let read = self.read_target();
         let not_ours = not_ours.or_else(|| self.source_trouble(read.as_ref()));
-        let amounts = self.on.settings.map_or(Amounts::LEAST, Amounts::on_disk);
-        let recorded = recorded(&self.request.evidence, amounts);
         let evidence = match &read {
             Ok(target) if not_ours.is_none() => self.evidence_of_today(target.module()),
             _ => Cow::Borrowed(&self.request.evidence),
