@@ -40,7 +40,7 @@ fn audited(problem: &Problem, layer: Layer) -> Answer {
         return refused(Reason::Internal, "the repaired function is gone");
     };
     let subject = Subject::new(&then, &source, target);
-    match audit::findings(&then, subject.tables()) {
+    match audit::findings(&then, subject.tables(), layer.kind == "bug_unbound") {
         None => Answer::Layer(layer),
         Some(Finding::Objection(answer)) => answer,
         Some(Finding::Misread) => match kind::number_format::answer(&subject) {
