@@ -6,6 +6,7 @@ mod name;
 mod near;
 mod report;
 mod settle;
+mod systematic;
 mod veto;
 
 use crate::lexicon::Lexicon;
