@@ -3,6 +3,7 @@
 //! What does not live here: SQL, Python objects, and any decision about which repair is right.
 
 pub mod apply;
+pub mod private_file;
 pub mod process;
 pub mod project;
 pub mod sandbox;
@@ -10,3 +11,5 @@ pub mod source_file;
 #[cfg(unix)]
 pub mod task;
 pub mod trial;
+#[cfg(unix)]
+pub mod work_tree;

@@ -22,6 +22,8 @@ pub enum Kind {
     Text(usize),
     /// At most so many texts.
     Texts(usize),
+    /// At most so many argument lists, none of them empty.
+    Commands(usize),
 }
 
 /// One key.
@@ -51,7 +53,43 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
+    key(
+        "environment",
+        Kind::Text(100),
+        "\"\"",
+        "what the owner calls the place where this runs, such as production; for rules of the policy file",
+    ),
+    key("policy.file", Kind::Text(1_000), "\"\"", "the policy file; one that cannot be read refuses everything"),
+    key("store.path", Kind::Text(4_096), "\"\"", "the store's file; empty: `.sanare/store.db` in the project"),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
+    key(
+        "evidence.environment_vars",
+        Kind::Texts(50),
+        "[\"APP_ENV\", \"ENVIRONMENT\", \"TZ\", \"LANG\", \"LC_ALL\", \"CI\", \"CONTAINER\"]",
+        "environment variables that evidence may hold; no others are read",
+    ),
+    key(
+        "evidence.disk.arguments",
+        Kind::Integer(0, 100_000),
+        "3000",
+        "characters of each argument in a record; 0: none",
+    ),
+    key("evidence.disk.locals", Kind::Integer(0, 100_000), "3000", "the same for local and module variables"),
+    key("evidence.disk.environment", Kind::Integer(0, 100_000), "3000", "the same for environment variables"),
+    key("evidence.disk.logs", Kind::Integer(0, 100_000), "500", "log lines in a record; 0: none"),
+    key("evidence.time", Kind::Duration(1, SECOND), "\"5ms\"", "how long reading the evidence may take"),
+    key("evidence.size", Kind::Size(4 << 10, 8 * MIB), "\"256KiB\"", "text and bytes read of one failure"),
+    key("evidence.nodes", Kind::Integer(100, 1_000_000), "10000", "values read of one failure"),
+    key("evidence.frames", Kind::Integer(1, 64), "8", "frames whose local variables are read"),
+    key("logs.keep", Kind::Integer(0, 10_000), "0", "log records kept in memory for evidence; 0: none"),
+    key(
+        "logs.level",
+        Kind::Choice(&["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]),
+        "\"INFO\"",
+        "the least level of log records that are kept",
+    ),
+    key("logs.chars", Kind::Integer(20, 10_000), "300", "characters of each log line in a record"),
+    key("capture.folder", Kind::Text(1_000), "\"\"", "where `sanare.capture` also writes JSON; empty: nowhere"),
     key(
         "heal.mode",
         Kind::Choice(&["auto", "ask", "dry_run", "observe", "off"]),
@@ -69,6 +107,19 @@ pub const KEYS: &[Key] = &[
     key("heal.attempts", Kind::Integer(1, 10), "3", "candidates tried for one incident"),
     key("heal.deadline", Kind::Duration(100, HOUR), "\"120s\"", "from the raise to the end"),
     key("heal.wait", Kind::Duration(0, HOUR), "\"30s\"", "how long others wait for a heal of the same failure"),
+    key(
+        "heal.verify",
+        Kind::Commands(10),
+        "[]",
+        "the owner's commands that a repair must pass, on a copy of the work tree",
+    ),
+    key(
+        "heal.unverified",
+        Kind::Choice(&["ask", "permit"]),
+        "\"ask\"",
+        "what a model's repair gets that nothing but the symptom confirms",
+    ),
+    key("heal.approval_expires", Kind::Duration(HOUR, 30 * DAY), "\"168h\"", "how long a question to a person stands"),
     key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
     key(
         "heal.gates.allow_imports",
@@ -90,7 +141,17 @@ pub const KEYS: &[Key] = &[
         "\"1GiB\"",
         "memory of a trial above the program's own",
     ),
+    key("heal.gates.verify_time", Kind::Duration(SECOND, HOUR), "\"60s\"", "how long one verify command may take"),
+    key("heal.gates.verify_network", Kind::Flag, "false", "whether verify commands may use the network"),
+    key("heal.gates.verify_copy", Kind::Size(MIB, 64 << 30), "\"200MiB\"", "size of the work tree's copy"),
     key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
+    key("git.patches", Kind::Flag, "false", "whether each proposal is written as a patch file too"),
+    key(
+        "git.patch_folder",
+        Kind::Text(1_000),
+        "\".sanare/patches\"",
+        "where patch files go, from the project's folder",
+    ),
     key(
         "heal.breaker.cooldown",
         Kind::Duration(SECOND, DAY),
@@ -145,6 +206,12 @@ impl Kind {
             (Self::Texts(limit), Toml::Array(items)) if items.len() <= *limit && items.iter().all(Toml::is_str) => {
                 Ok(Json::Array(items.iter().filter_map(Toml::as_str).map(|text| json!(text)).collect()))
             }
+            (Self::Commands(limit), Toml::Array(items)) if items.len() <= *limit => items
+                .iter()
+                .map(command)
+                .collect::<Option<Vec<_>>>()
+                .map(Json::Array)
+                .ok_or_else(|| ("an item is not allowed here".to_owned(), self.wants())),
             (_, other) => Err((format!("a {} is not allowed here", type_word(other)), self.wants())),
         }
     }
@@ -172,6 +239,9 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Text(limit) => format!("a text of at most {limit} characters"),
             Self::Texts(limit) => format!("a list of at most {limit} texts"),
+            Self::Commands(limit) => {
+                format!("a list of at most {limit} argument lists, such as [[\"python\", \"-m\", \"pytest\"]]")
+            }
         }
     }
 
@@ -196,6 +266,14 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// One command: a list of texts with a program in front.
+fn command(item: &Toml) -> Option<Json> {
+    let parts = item.as_array()?;
+    let program = parts.first()?.as_str()?;
+    let texts: Option<Vec<Json>> = parts.iter().map(|part| part.as_str().map(|text| json!(text))).collect();
+    texts.filter(|_| !program.is_empty()).map(Json::Array)
 }
 
 fn choices(words: &[&str], items: &[Toml]) -> Result<Json, (String, String)> {

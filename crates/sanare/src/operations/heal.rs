@@ -6,27 +6,35 @@ use sanare_core::classify::{Class, Classified};
 use sanare_core::evidence::{Evidence, Failure};
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::incident::{FingerprintParts, Incident, Rules, fingerprint};
+use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
+use sanare_core::policy::{Policy, stricter};
 use sanare_core::port::store::Rest;
-use sanare_core::port::{Clock, Store, Subject};
+use sanare_core::port::{Clock, Store, Subject, Target, Verifier};
 use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::settings::Settings;
-use sanare_core::value::json::{Limits, to_json};
+use sanare_core::step::Step;
+use sanare_core::value;
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, World, run};
 use sanare_source::VetContext;
 use serde_json::{Value as Json, json};
 
+use crate::operations::confirm;
+use crate::operations::evidence::{Amounts, recorded};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
+use crate::wire::verify::{Commands, NoCommands};
 
 /// First rest after a failure that was not healed; doubles up to a day (C118).
 const COOLDOWN_MS: u64 = 10 * 60 * 1_000;
+/// Characters of an error's message that the evidence file of a verify command has.
+const MESSAGE: usize = 16 << 20;
 const COOLDOWN_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// A failing call, as the host hands it over.
@@ -46,10 +54,14 @@ pub struct HealRequest {
     pub source_trouble: Option<(Reason, String)>,
     /// Why the file may not be changed (C101), if it may not.
     pub unsupported: Option<String>,
+    /// Whether the evidence's source is no file: an interactive shell's, a notebook's (C103).
+    pub in_memory: bool,
     /// Whether the owner named this very class in `heal_on` (C27).
     pub named: bool,
     /// Options given to the decorator, by name.
     pub options: Vec<(String, Json)>,
+    /// Folders of the running interpreter, which the owner's verify commands may read.
+    pub readable: Vec<PathBuf>,
     /// How the call failed and with what, as far as a record needs it.
     pub evidence: Evidence,
     /// Reads the rest, for a call that may be repaired: whole arguments, more of the local variables (C52).
@@ -78,13 +90,28 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(broken) = broken {
         request.source_trouble = Some((Reason::Settings, broken));
     }
-    let rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let mut rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let policy = match &settings {
+        Some(settings) => policy::policy(&request.project_root, settings, clock.now()),
+        None => Policy::none(),
+    };
+    if let Some(mode) = policy.mode_for(&request.project) {
+        rules.mode = stricter(rules.mode, mode);
+    }
     let incident = incident(&request, rules, &shown_path, &clock);
+    // Before anything is healed anew: a repair that was just approved may be what fails. A store that cannot say is told
+    // of again below.
+    let _ = confirm::failed(store, &request.path, &request.function, incident.line);
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
     }
-    if let Some(More(complete)) = request.more.take() {
+    let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
+    if let Some(More(complete)) = request.more.take().filter(|_| !only_looked_at) {
         complete(&mut request.evidence);
+    }
+    if request.in_memory && incident.rules.write == Write::File && request.source_trouble.is_none() {
+        let why = "the source is not in a file; `write=\"memory\"` repairs the running function alone";
+        request.source_trouble = Some((Reason::NoSource, why.to_owned()));
     }
     let target_settings = TargetSettings {
         path: &request.path,
@@ -95,33 +122,51 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         context: vet_context(settings.as_ref(), request.evidence.python),
         unsupported: request.unsupported.clone(),
     };
-    let target = SourceTarget::read(target_settings);
-    let (class, not_ours) = classify(&request, target.as_ref().err());
-    let Ok(target) = target else {
-        return without_target(store, &incident, &request.evidence, class, not_ours, subject, &clock);
+    let target = match request.in_memory {
+        true => SourceTarget::in_memory(target_settings, &request.evidence.source),
+        false => SourceTarget::read(target_settings),
     };
-    request.evidence.source = sanare_core::port::Target::module(&target).to_owned();
+    let parses = |target: &SourceTarget| sanare_source::parse::Source::parse(target.module()).is_ok();
+    if target.as_ref().is_ok_and(|target| !parses(target)) && request.source_trouble.is_none() {
+        let why = "the source of today does not parse, so that it is not the code that runs";
+        request.source_trouble = Some((Reason::SourceChanged, why.to_owned()));
+    }
+    let (class, not_ours) = classify(&request, target.as_ref().err());
+    let amounts = settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk);
+    let Ok(target) = target else {
+        let recorded = recorded(&request.evidence, amounts);
+        let policy = &policy;
+        let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded, policy };
+        return without_target(store, &case, subject, &clock);
+    };
+    request.evidence.source = target.module().to_owned();
     let mut drift = DriftProposer { remembered: remembered(store, &request) };
-    let recorded = recorded(&request.evidence);
-    let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
-    let mut world = World { store, subject, target: &target, proposers: vec![&mut drift], clock: &clock };
-    run(&case, &mut world);
+    let recorded = recorded(&request.evidence, amounts);
+    let mut verifier = commands(settings.as_ref(), &request, &incident, &recorded);
+    let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded, policy: &policy };
+    let mut world = World {
+        store,
+        subject,
+        target: &target,
+        proposers: vec![&mut drift],
+        verifier: verifier.as_mut(),
+        clock: &clock,
+    };
+    let ended = run(&case, &mut world);
+    if matches!(ended.last, Step::Waiting(_)) {
+        let evidence = &request.evidence;
+        let shape = confirm::shape_digest(&evidence.source, &request.function, &evidence.arguments);
+        // Without it a later call confirms nothing, and the repair stays unconfirmed.
+        let _ = confirm::note(store, &incident.id, &shape);
+    }
     finish(store, &incident, &clock)
 }
 
-fn without_target(
-    store: &dyn Store,
-    incident: &Incident,
-    evidence: &Evidence,
-    class: String,
-    not_ours: Option<(Reason, String)>,
-    subject: &mut dyn Subject,
-    clock: &SystemClock,
-) -> Report {
+fn without_target(store: &dyn Store, case: &Case<'_>, subject: &mut dyn Subject, clock: &SystemClock) -> Report {
     let target = sanare_core::port::scripted::ScriptedTarget::new("");
-    let case = Case { incident, evidence, class, not_ours, recorded: recorded(evidence) };
-    run(&case, &mut World { store, subject, target: &target, proposers: Vec::new(), clock });
-    finish(store, incident, clock)
+    let verifier = &mut NoCommands;
+    run(case, &mut World { store, subject, target: &target, proposers: Vec::new(), verifier, clock });
+    finish(store, case.incident, clock)
 }
 
 /// The report from the ledger, and the rest that an incident without healing earns.
@@ -172,6 +217,34 @@ fn resting(store: &dyn Store, incident: &Incident, clock: &SystemClock) -> Optio
         error: incident.error.clone(),
         ..Report::default()
     })
+}
+
+/// The owner's verify commands with what they are told; none without settings.
+fn commands(
+    settings: Option<&Settings>,
+    request: &HealRequest,
+    incident: &Incident,
+    recorded: &Redacted<Json>,
+) -> Box<dyn Verifier> {
+    let configured = |settings: &&Settings| settings.get("heal.verify").as_array().is_some_and(|all| !all.is_empty());
+    let Some(settings) = settings.filter(configured) else { return Box::new(NoCommands) };
+    let mut told = json!({
+        "format": 1,
+        "incident": incident.id,
+        "fingerprint": incident.fingerprint,
+        "path": incident.path,
+        "function": incident.function,
+        "line": incident.line,
+        "evidence": recorded.as_ref(),
+    });
+    // The record is cut; the file for the owner's own command has the whole message.
+    told["evidence"]["error"]["message"] = json!(
+        Redactor::standard().text(value::json::cut(&request.evidence.failure.message, MESSAGE).as_ref()).as_ref()
+    );
+    let told = Redactor::standard().json(&told);
+    let mut commands = Commands::of(settings, &request.project_root, &request.path, told);
+    commands.readable.clone_from(&request.readable);
+    Box::new(commands)
 }
 
 fn vet_context(settings: Option<&Settings>, python: (u8, u8)) -> VetContext {
@@ -256,34 +329,4 @@ pub fn function_key(path: &str, function: &str) -> String {
 fn shown_path(request: &HealRequest) -> String {
     let inside = request.path.strip_prefix(&request.project_root).unwrap_or(&request.path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// What the ledger keeps of the evidence: cut, then redacted as one structure, so that names protect their values.
-fn recorded(evidence: &Evidence) -> Redacted<Json> {
-    let limits = Limits::default();
-    let values = |pairs: &[(String, sanare_core::value::Value)]| -> serde_json::Map<String, Json> {
-        pairs.iter().map(|(name, value)| (name.clone(), to_json(value, limits))).collect()
-    };
-    let frames: Vec<Json> = evidence
-        .failure
-        .frames
-        .iter()
-        .map(|frame| {
-            json!({ "function": frame.function, "file": frame.file, "line": frame.line,
-                    "statement": frame.statement, "locals": values(&frame.locals) })
-        })
-        .collect();
-    let arguments: serde_json::Map<String, Json> =
-        evidence.arguments.iter().map(|argument| (argument.name.clone(), to_json(&argument.value, limits))).collect();
-    let causes: Vec<Json> = std::iter::successors(evidence.failure.cause.as_deref(), |cause| cause.cause.as_deref())
-        .take(5)
-        .map(|cause| json!({ "class": cause.class, "message": cause.message }))
-        .collect();
-    Redactor::standard().json(&json!({
-        "error": { "class": evidence.failure.class, "message": sanare_core::value::json::cut(&evidence.failure.message, 3_000) },
-        "causes": causes,
-        "frames": frames,
-        "arguments": arguments,
-        "python": format!("{}.{}", evidence.python.0, evidence.python.1),
-    }))
 }
