@@ -36,6 +36,8 @@ pub struct Tables<'a> {
     pub reads: Reads<'a>,
     /// Columns that the target writes itself.
     pub made: Vec<String>,
+    /// Entries of the lockfile.
+    pub accepted: Vec<crate::lockfile::Entry>,
     /// For each reader: what the argument holds; nothing if that cannot be told.
     pub views: Vec<Option<View<'a>>>,
 }
@@ -112,7 +114,8 @@ impl<'a> Tables<'a> {
             remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
         let reads = code.reads(&readers, &known, looked_up_in_vain(problem));
         let made = code.made(&readers).into_iter().map(str::to_owned).collect();
-        let mut tables = Self { code, readers, reads, made, views: Vec::new() };
+        let accepted = problem.accepted.clone();
+        let mut tables = Self { code, readers, reads, made, accepted, views: Vec::new() };
         for at in 0..tables.readers.len() {
             let view = tables.view(problem, at);
             tables.views.push(view);

@@ -127,6 +127,18 @@ fn by_values(pair: &Pair, lexicon: &Lexicon, vetoes: &mut Vec<Veto>) {
     }
 }
 
+/// What changed of values that were accepted under a name.
+pub(super) fn no_longer_fits(accepted: &Profile, now: &Profile) -> Option<String> {
+    let (before, after) = (accepted.kind(), now.kind());
+    if before != Kind::Empty && after != Kind::Empty && before != Kind::Mixed && before != after {
+        return Some(format!("{before:?} became {after:?}").to_lowercase());
+    }
+    if !accepted.units.is_empty() && !now.units.is_empty() && accepted.units != now.units {
+        return Some(format!("the values were in {}, now in {}", accepted.units.join(", "), now.units.join(", ")));
+    }
+    moved(accepted, now, accepted.id_like && now.id_like, false).or_else(|| emptier(accepted, now))
+}
+
 /// Entries on one side only.
 fn differing(left: &[EntryId], right: &[EntryId]) -> Vec<EntryId> {
     let only = |one: &[EntryId], other: &[EntryId]| -> Vec<EntryId> {

@@ -1,6 +1,7 @@
 //! Healing one failing call.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sanare_core::classify::{Class, Classified};
 use sanare_core::evidence::{Evidence, Failure};
@@ -26,6 +27,7 @@ use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::lockfile::LockBook;
 use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
@@ -140,7 +142,9 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         return without_target(store, &case, subject, &clock);
     };
     request.evidence.source = target.module().to_owned();
-    let mut drift = DriftProposer { remembered: remembered(store, &request) };
+    let lock = Arc::new(LockBook::of(&request.project_root, &shown_path, &request.function));
+    let target = target.with_lock(Arc::clone(&lock));
+    let mut drift = DriftProposer { remembered: remembered(store, &request), lock };
     let recorded = recorded(&request.evidence, amounts);
     let mut verifier = commands(settings.as_ref(), &request, &incident, &recorded);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded, policy: &policy };
