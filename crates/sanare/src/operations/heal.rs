@@ -6,6 +6,7 @@ mod flight;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use sanare_core::classify::{Class, Classified};
 use sanare_core::evidence::{Evidence, Failure};
@@ -40,6 +41,7 @@ use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::lockfile::LockBook;
 use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
@@ -305,8 +307,10 @@ impl Desk<'_> {
             _ => Cow::Borrowed(&self.request.evidence),
         };
         let mut scripted = sanare_core::port::scripted::ScriptedTarget::new("");
-        let mut read = read.ok();
-        let mut drift = DriftProposer { remembered: remembered(self.on.store, self.request) };
+        let lock = LockBook::of(&self.request.project_root, self.on.shown_path, &self.request.function);
+        let lock = Arc::new(lock);
+        let mut read = read.ok().map(|target| target.with_lock(Arc::clone(&lock)));
+        let mut drift = DriftProposer { remembered: remembered(self.on.store, self.request), lock };
         let (target, proposers): (&mut dyn Target, Vec<&mut dyn Proposer>) = match &mut read {
             Some(target) => (target, vec![&mut drift]),
             None => (&mut scripted, Vec::new()),

@@ -13,6 +13,7 @@ use crate::operations::show::{self, Show};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::person;
+use crate::wire::lockfile::take_back;
 use crate::wire::target::restore;
 
 /// Why a repair could not be taken back.
@@ -47,6 +48,7 @@ pub fn revert(store: &dyn Store, given: &str) -> Result<Report, Revert> {
         TargetFault::Changed => Revert::Changed,
         other => Revert::Target(other),
     })?;
+    take_back(Path::new(&receipt.path), &id.to_string()).map_err(Revert::Target)?;
     let payload = json!({
         "outcome": Outcome::RolledBack, "reason": Reason::Denied, "declined": [],
         "detail": format!("taken back by {}", person::current().name),

@@ -1,6 +1,7 @@
 //! The target's file: bytes through the hands, text through the parser.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sanare_core::gate::{Check, Gate, GateReport};
 use sanare_core::hash::Digest;
@@ -13,6 +14,8 @@ use sanare_effects::source_file::SourceFile;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
 use sanare_source::{VetContext, vet};
+
+use super::lockfile::LockBook;
 
 /// A source file with one function that may change.
 #[derive(Debug)]
@@ -27,6 +30,7 @@ pub struct SourceTarget {
     context: VetContext,
     unsupported: Option<String>,
     in_memory: bool,
+    lock: Option<Arc<LockBook>>,
 }
 
 /// What a [`SourceTarget`] is made from.
@@ -80,7 +84,14 @@ impl SourceTarget {
             context: settings.context,
             unsupported: settings.unsupported,
             in_memory,
+            lock: None,
         }
+    }
+
+    /// What a repair adds to the project's lockfile goes and comes with it.
+    #[must_use]
+    pub fn with_lock(self, lock: Arc<LockBook>) -> Self {
+        Self { lock: Some(lock), ..self }
     }
 
     fn spliced(&self, candidate: &Candidate) -> Result<Placed, Check> {
@@ -177,6 +188,9 @@ impl Target for SourceTarget {
     }
 
     fn place(&self, candidate: &Candidate) -> Result<Placed, Check> {
+        if let Some(lock) = &self.lock {
+            lock.choose(&candidate.function);
+        }
         self.spliced(candidate)
     }
 
@@ -199,11 +213,15 @@ impl Target for SourceTarget {
         if self.in_memory {
             return Err(TargetFault::NotWritable("the source is not in a file".to_owned()));
         }
-        write(&self.path, receipt)
+        write(&self.path, receipt)?;
+        let Some(lock) = &self.lock else { return Ok(()) };
+        // Both or neither: without its lines the repair does not stay.
+        lock.add(&receipt.incident.to_string()).or_else(|fault| restore(&self.path, receipt).and(Err(fault)))
     }
 
     fn restore(&self, receipt: &Receipt) -> Result<(), TargetFault> {
-        restore(&self.path, receipt)
+        restore(&self.path, receipt)?;
+        super::lockfile::take_back(&self.path, &receipt.incident.to_string())
     }
 
     fn moved_on(&mut self) -> bool {
