@@ -184,6 +184,9 @@ def narrate(call: Call, report: dict[str, Any]) -> None:
     else:
         level, text = WARNING, f"{place} failed and was not repaired: {summary}"
     say(level, text + (f"; sanare show {incident}" if incident else ""), name="sanare.heal", incident=incident)
+    usage = report.get("usage")
+    if type(usage) is dict and usage.get("calls"):
+        say(INFO, str(usage.get("line", "")), name="sanare.model", incident=incident)
 
 
 def _adopt(call: Call) -> Any:

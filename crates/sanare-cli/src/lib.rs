@@ -51,7 +51,7 @@ enum Command {
     #[command(subcommand)]
     Config(command::config::Command),
     /// Say what works on this machine and what is missing.
-    Doctor,
+    Doctor(command::doctor::Arguments),
     /// Redact text: standard input to standard output.
     Redact(command::redact::Arguments),
     /// Judge a new version of one function without running it.
@@ -84,7 +84,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
-        Command::Doctor => command::doctor::run(&context),
+        Command::Doctor(arguments) => command::doctor::run(&context, &arguments),
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),
         Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),

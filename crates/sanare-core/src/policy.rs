@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval::{Approved, Approver};
 use crate::gate::{Answer, Gate, GateReport};
 use crate::incident::{Mode, ProposerName, Rules};
+use crate::outcome::Reason;
 use crate::proposal::Tier;
 use crate::step::Checked;
 
@@ -48,7 +49,13 @@ pub struct Situation<'a> {
     pub tier: Tier,
     /// Whether an owner's stop switch is set.
     pub stopped: bool,
+    /// Reasons with which other proposers declined before.
+    pub declined: Vec<Reason>,
 }
+
+/// What the offline engine says of the data, and what no model overrules (C70).
+const NOT_OVERRULED: [Reason; 5] =
+    [Reason::Vetoed, Reason::ScaleOrUnit, Reason::IncompleteData, Reason::MissingField, Reason::Ambiguous];
 
 /// The first question: may this be gone on with at all?
 pub fn judge(situation: &Situation<'_>) -> Decision {
@@ -67,6 +74,10 @@ pub fn judge(situation: &Situation<'_>) -> Decision {
     }
     if situation.tier == Tier::D {
         matched.push((Verdict::Refuse, "tier_refused"));
+    }
+    let refused = situation.declined.iter().any(|reason| NOT_OVERRULED.contains(reason));
+    if situation.proposer == ProposerName::Model && refused {
+        matched.push((Verdict::Ask, "engine_refused"));
     }
     Decision::strictest(matched)
 }
@@ -120,6 +131,7 @@ mod tests {
     use super::{Situation, Verdict, decide, judge};
     use crate::gate::{Check, Gate, GateReport};
     use crate::incident::{Mode, ProposerName, Rules};
+    use crate::outcome::Reason;
     use crate::proposal::Tier;
 
     fn report(skip: &[Gate]) -> GateReport {
@@ -135,7 +147,7 @@ mod tests {
 
     fn check(mode: Mode, tier: Tier, skip: &[Gate]) -> Verdict {
         let rules = Rules { mode, ..Rules::default() };
-        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier, stopped: false };
+        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier, stopped: false, declined: vec![] };
         decide(&situation, &report(skip)).verdict
     }
 
@@ -154,17 +166,21 @@ mod tests {
     #[test]
     fn a_model_needs_an_oracle() {
         let rules = Rules::default();
-        let situation = Situation { rules: &rules, proposer: ProposerName::Model, tier: Tier::C, stopped: false };
+        let situation = Situation { rules: &rules, proposer: ProposerName::Model, tier: Tier::C, stopped: false, declined: vec![] };
         assert_eq!(decide(&situation, &report(&[])).verdict, Verdict::Ask);
         let mut with_oracle = report(&[]);
         with_oracle.checks.push(Check::passed(Gate::Replay, "examples"));
         assert_eq!(decide(&situation, &with_oracle).verdict, Verdict::Permit);
+        for reason in super::NOT_OVERRULED {
+            let overruling = Situation { declined: vec![Reason::NoProposer, reason], ..situation.clone() };
+            assert_eq!(decide(&overruling, &with_oracle).verdict, Verdict::Ask, "{reason:?}");
+        }
     }
 
     #[test]
     fn a_stop_switch_refuses() {
         let rules = Rules::default();
-        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier: Tier::A, stopped: true };
+        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier: Tier::A, stopped: true, declined: vec![] };
         assert_eq!(judge(&situation).verdict, Verdict::Refuse);
     }
 }

@@ -9,6 +9,7 @@ mod folder;
 mod head;
 mod leases;
 mod ledger;
+mod model_calls;
 mod receipts;
 mod shapes;
 
@@ -18,7 +19,8 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record};
-use sanare_core::port::store::{Lease, Rest};
+use sanare_core::model::budget::{Cost, Limits};
+use sanare_core::port::store::{Lease, Leave, ModelCall, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
@@ -235,5 +237,13 @@ impl Store for Sqlite {
 
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
         self.write(true, |transaction| leases::set_rest(transaction, fingerprint, rest))
+    }
+
+    fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
+        self.write(true, |transaction| model_calls::begin(transaction, call, limits))
+    }
+
+    fn settle_model_call(&self, number: u64, cost: Cost) -> Result<(), StoreFault> {
+        self.write(false, |transaction| model_calls::settle(transaction, number, cost))
     }
 }

@@ -2,6 +2,7 @@
 
 use sanare_core::id::Id;
 use sanare_core::ledger::Record;
+use sanare_core::model::usage::Usage;
 use sanare_core::outcome::{Outcome, Reason, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -51,6 +52,8 @@ pub struct Report {
     pub rerun: String,
     /// Refusal reports of the proposers (C59).
     pub refusals: Json,
+    /// What asking a model cost: calls, milliseconds, tokens, money, and the same as a line; null without a call.
+    pub usage: Json,
     /// Who approved, as stored.
     pub approval: Json,
     /// Milliseconds since 1970.
@@ -100,6 +103,7 @@ impl Report {
                 self.status = "waiting".to_owned();
                 self.summary = format!("a person is asked: {}", texts(&payload["decision"]["rules"]).join(", "));
             }
+            "model_call" => self.model_call(&payload),
             "applied" => self.applied(&payload),
             "undoing" => self.rerun = format!("failed: {}", text(&payload["detail"])),
             "closed" => self.closed(&payload, record.at),
@@ -131,6 +135,13 @@ impl Report {
         self.evidence = texts(&payload["evidence"]);
         let number = payload["attempt"].as_u64().unwrap_or(0);
         self.attempts.push(Attempt { number, proposer: self.proposer.clone(), rejected_because: String::new() });
+    }
+
+    fn model_call(&mut self, payload: &Json) {
+        let mut usage: Usage = serde_json::from_value(self.usage.clone()).unwrap_or_default();
+        usage.add(&serde_json::from_value(payload["usage"].clone()).unwrap_or_default());
+        self.usage = json!(usage);
+        self.usage["line"] = json!(usage.line());
     }
 
     fn applied(&mut self, payload: &Json) {
@@ -197,6 +208,7 @@ impl Report {
             add("gate", &if reason.is_empty() { name } else { format!("{name} ({reason})") });
         }
         add("re-run", &self.rerun);
+        add("usage", self.usage["line"].as_str().unwrap_or_default().trim_start_matches("usage: "));
         for line in refusal_lines(&self.refusals) {
             add("refusal", &line);
         }

@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod drift;
 pub mod home;
+pub mod model;
 pub mod settings;
 pub mod target;

@@ -14,6 +14,7 @@ pub(crate) fn situation<'a>(proposed: &Proposed, case: &'a Case<'_>, world: &Wor
         proposer: proposed.candidate.proposer,
         tier: proposed.candidate.tier,
         stopped: world.target.stopped(),
+        declined: proposed.diagnosed.declined.iter().map(|declined| declined.reason).collect(),
     }
 }
 

@@ -11,7 +11,10 @@ use super::fault::fault;
 use super::{head, ledger};
 
 /// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("../../sql/sqlite/migrations/0001_first.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("../../sql/sqlite/migrations/0001_first.sql"),
+    include_str!("../../sql/sqlite/migrations/0003_model_calls.sql"),
+];
 
 /// `Sana` as a number: in the header of every store, so that a foreign SQLite file is not taken for one.
 const APPLICATION: u32 = 0x5361_6E61;

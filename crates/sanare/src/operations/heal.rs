@@ -9,7 +9,7 @@ use sanare_core::id::Id;
 use sanare_core::incident::{FingerprintParts, Incident, Rules, fingerprint};
 use sanare_core::outcome::Reason;
 use sanare_core::port::store::Rest;
-use sanare_core::port::{Clock, Store, Subject};
+use sanare_core::port::{Clock, Proposer, Store, Subject};
 use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::settings::Settings;
 use sanare_core::value::json::{Limits, to_json};
@@ -22,6 +22,7 @@ use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::model::ModelProposer;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
 
@@ -101,10 +102,17 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         return without_target(store, &incident, &request.evidence, class, not_ours, subject, &clock);
     };
     request.evidence.source = sanare_core::port::Target::module(&target).to_owned();
-    let mut drift = DriftProposer { remembered: remembered(store, &request) };
+    let remembered = remembered(store, &request);
+    let mut drift = DriftProposer { remembered: remembered.clone() };
+    let mut model = settings
+        .as_ref()
+        .and_then(|settings| ModelProposer::configured(settings, store, &clock, &incident, remembered));
+    let order = settings.as_ref().map(|settings| settings.list("heal.proposers")).unwrap_or_default();
     let recorded = recorded(&request.evidence);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
-    let mut world = World { store, subject, target: &target, proposers: vec![&mut drift], clock: &clock };
+    let mut world = World { store, subject, target: &target, proposers: Vec::new(), clock: &clock };
+    let (mut drift, mut model) = (Some(&mut drift as &mut dyn Proposer), model.as_mut().map(|model| model as &mut dyn Proposer));
+    world.proposers.extend(order.iter().filter_map(|name| if name == "model" { model.take() } else { drift.take() }));
     run(&case, &mut world);
     finish(store, &incident, &clock)
 }
