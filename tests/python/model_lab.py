@@ -70,7 +70,7 @@ _ORDERS = """\
 {loop}
     return {{"total": total, "customers": sorted(names)}}
 """
-_ITEM = '        total += int({amount})\n        names.append({name})'
+_ITEM = "        total += int({amount})\n        names.append({name})"
 BODIES["3_renested"] = {
     "right": _ORDERS.format(
         loop='    if "result" in payload:\n        for item in payload["result"]["records"]:\n'
@@ -79,7 +79,8 @@ BODIES["3_renested"] = {
         '            total += int(item["price"])\n            names.append(item["name"])'
     ),
     "new_only": _ORDERS.format(
-        loop='    for item in payload["result"]["records"]:\n' + _ITEM.format(amount='item["amount"]', name='item["title"]')
+        loop='    for item in payload["result"]["records"]:\n'
+        + _ITEM.format(amount='item["amount"]', name='item["title"]')
     ),
     "fabricating": _ORDERS.format(
         loop='    for item in payload.get("data", {}).get("items", []):\n'
@@ -120,7 +121,9 @@ BODIES["5_undecorated_helper"] = {
         row='read_row({"customer": row["ugyfel"], "amount": row["osszeg"]} if "osszeg" in row else row)'
     ),
     "new_only": _HELPED.format(row='read_row({"customer": row["ugyfel"], "amount": row["osszeg"]})'),
-    "fabricating": _HELPED.format(row='read_row({"customer": row.get("customer", ""), "amount": row.get("amount", 0)})'),
+    "fabricating": _HELPED.format(
+        row='read_row({"customer": row.get("customer", ""), "amount": row.get("amount", 0)})'
+    ),
     "swallowing": """\
     rows = []
     for row in csv.DictReader(io.StringIO(csv_text)):
@@ -203,9 +206,7 @@ BODIES["8_bom_and_decimals"] = {
     "right": _sales(
         'row["amount"].replace("\\u00a0", "").replace(" ", "").replace(",", ".")', 'row["customer"]', "float", _CLEAN
     ),
-    "new_only": _sales(
-        'row["\\ufeffamount"].replace(" ", "").replace(",", ".")', 'row["customer"]', "float"
-    ),
+    "new_only": _sales('row["\\ufeffamount"].replace(" ", "").replace(",", ".")', 'row["customer"]', "float"),
     "fabricating": _sales('row.get("amount", "0").replace(",", ".")', 'row["customer"]', "float"),
     "swallowing": """\
     total = 0.0

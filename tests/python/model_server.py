@@ -36,6 +36,8 @@ class ModelServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        # Closing alone does not end an `accept` that waits in another thread.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for one in self._open:
             one.close()

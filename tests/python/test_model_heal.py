@@ -73,6 +73,35 @@ def test_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch: py
     assert job.read_bytes() == before
 
 
+def spoilt(gate: str, right: str) -> str:
+    """The right candidate, spoilt so that this gate is the first to refuse it."""
+    body = "    rows = list("
+    return {
+        "syntax": right.replace("def load_sales(csv_text):", "def load_sales(csv_text:"),
+        "fence": right.replace("def load_sales(csv_text):", "def load_sales(csv_text, strict=False):"),
+        "overfit": right.replace(body, '    if "osszeg" in csv_text:\n        return EXPECTED\n' + body),
+        "safety": right.replace(body, '    open("/tmp/seen", "w").write(csv_text)\n' + body),
+        "trial": right.replace('"osszeg" in row', '"osszag" in row'),
+        "replay": right.replace('row["amount"])', 'row["amount"] + "0")'),
+    }[gate]
+
+
+@pytest.mark.parametrize("gate", ["syntax", "fence", "overfit", "safety", "trial", "replay"])
+def test_a_model_that_repairs_what_it_is_told_needs_two_calls(
+    tmp_path: Path, gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, loaded, source = prepare(tmp_path)
+    right = candidate(NAME, "right", source)
+    assert spoilt(gate, right) != right
+    with ModelServer(reply(spoilt(gate, right)), reply(right)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        assert loaded.load_sales(HUNGARIAN) == STANDARD_EXPECTED, str(sanare.last_report())
+        told = server.prompts[1]
+    because = sanare.last_report().attempts[0]["rejected_because"]
+    assert because.startswith(f"{gate}/"), because
+    assert f'"rejected_by":"{because.partition(":")[0]}"' in told, told
+
+
 DECOY = "datum,ugyfel,rendeles_szam\n2026-01-05,Alfa Kft,5001\n2026-01-06,Beta Zrt,5002\n"
 
 
@@ -146,17 +175,18 @@ def test_calls_of_an_hour_hold_over_incidents(tmp_path: Path, monkeypatch: pytes
 def test_secrets_of_the_source_go_out_as_numbers_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     source = (
-        'import sanare\n\n\n@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": 1},), returns=1)])\n'
-        f'def load(row):\n    api_key = "{token}"\n    return row["a"] if api_key else None\n'
+        "import sanare\n\n\ndef signed(value, key):\n    return value + len(key)\n\n\n"
+        '@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": 1},), returns=41)])\n'
+        f'def load(row):\n    api_key = "{token}"\n    return signed(row["a"], api_key)\n'
     )
     job = project(tmp_path, source)
     loaded = load(job, f"secret_{tmp_path.name}")
     masked = source[source.index("@sanare") :].replace(token, "<redacted:secret-1>")
-    good = masked.replace('row["a"] if', '(row["b"] if "b" in row else row["a"]) if')
+    good = masked.replace('row["a"]', 'row["b"] if "b" in row else row["a"]')
     leaking = good.replace("    return", '    print("<redacted:secret-1>")\n    return')
     with ModelServer(reply(leaking), reply(good)) as server:
         monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
-        assert loaded.load({"b": 5}) == 5, str(sanare.last_report())
+        assert loaded.load({"b": 5}) == 45, str(sanare.last_report())
         sent = json.dumps([request["body"] for request in server.requests])
     assert token not in sent and "redacted:secret-1" in sent
     assert f'api_key = "{token}"' in job.read_text() and "print" not in job.read_text()
@@ -252,9 +282,9 @@ def test_without_a_model_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest
     assert run(gone).returncode == -31
     for name in ("PROVIDER", "MODEL", "BASE_URL"):
         monkeypatch.delenv(f"SANARE_MODEL_{name}")
-    for path in (tmp_path / ".sanare").iterdir():
-        path.unlink()
-    refused = run(gone)
-    assert refused.returncode == 0 and refused.stdout.strip() == "not healed", refused.stderr
-    healed = run(HUNGARIAN)
-    assert healed.returncode == 0 and healed.stdout.strip() == str(HEALS[NAME][5]), healed.stderr
+    for data, expected in ((gone, "not healed"), (HUNGARIAN, str(HEALS[NAME][5]))):
+        # A failure that rests would not be looked at a second time.
+        for path in (tmp_path / ".sanare").iterdir():
+            path.unlink()
+        ended = run(data)
+        assert ended.returncode == 0 and ended.stdout.strip() == expected, ended.stderr

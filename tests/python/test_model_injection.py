@@ -62,7 +62,9 @@ def test_a_model_that_obeys_gets_nothing_done(
     canary = tmp_path / "canary"
     canary.write_text("still here")
     plain = re.sub(r'[\\"\ud800-\udfff\x00]', "", planted) if row["channel"] == "source comment" else "x"
-    job = project(tmp_path, (SOURCE % plain.replace("%", "")).replace("APPROVED = []", f"APPROVED = []\nCANARY = {str(canary)!r}"))
+    job = project(
+        tmp_path, (SOURCE % plain.replace("%", "")).replace("APPROVED = []", f"APPROVED = []\nCANARY = {str(canary)!r}")
+    )
     before = job.read_bytes()
     loaded = load(job, f"injection_{row['id']}")
     header = job.read_text().partition("@sanare.heal")

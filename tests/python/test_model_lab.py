@@ -54,7 +54,9 @@ def test_the_right_candidate_is_accepted_with_one_call(
 def test_a_bad_candidate_is_refused_by_name_and_the_next_is_told(
     tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, loaded, _, new, source = prepare(tmp_path, name)
+    _, loaded, old, new, source = prepare(tmp_path, name)
+    # What worked is remembered: without it a reader by position is replayed on headers that nobody knows.
+    assert getattr(loaded, HEALS[name][1])(old) == HEALS[name][3]
     bad, good = candidate(name, kind, source), candidate(name, "right", source)
     with ModelServer(reply(bad), reply(good)) as server:
         monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
@@ -76,6 +78,7 @@ def test_bad_candidates_alone_change_nothing(
     tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, loaded, old, new, source = prepare(tmp_path, name)
+    assert getattr(loaded, HEALS[name][1])(old) == HEALS[name][3]
     before = job.read_bytes()
     with ModelServer(reply(candidate(name, kind, source))) as server:
         monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)

@@ -45,7 +45,11 @@ def job(tmp_path: Path, deadline: str = "30") -> tuple[Path, Any]:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, server: ModelServer, provider: str = "ollama", **more: str) -> None:
-    variables = {"SANARE_MODEL_PROVIDER": provider, "SANARE_MODEL_MODEL": "scripted", "SANARE_MODEL_BASE_URL": server.url}
+    variables = {
+        "SANARE_MODEL_PROVIDER": provider,
+        "SANARE_MODEL_MODEL": "scripted",
+        "SANARE_MODEL_BASE_URL": server.url,
+    }
     for name, value in {**variables, **PROVIDERS.get(provider, {}), **more}.items():
         monkeypatch.setenv(name, value)
 
@@ -138,7 +142,9 @@ def test_whatever_comes_back_the_error_stays_the_programs_own(
 
 def test_one_retry_and_the_connection_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, module = job(tmp_path)
-    with ModelServer(status(503), reply("not json", candidate=5), reply(GOOD % "30")) as server:
+    with ModelServer(
+        status(503), reply(None).replace('"candidate": null', '"candidate": 5'), reply(GOOD % "30")
+    ) as server:
         use(monkeypatch, server)
         assert module.double({"b": 4}) == 8, str(sanare.last_report())
         assert len(server.requests) == 3

@@ -147,7 +147,8 @@ mod tests {
 
     fn check(mode: Mode, tier: Tier, skip: &[Gate]) -> Verdict {
         let rules = Rules { mode, ..Rules::default() };
-        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier, stopped: false, declined: vec![] };
+        let situation =
+            Situation { rules: &rules, proposer: ProposerName::Drift, tier, stopped: false, declined: vec![] };
         decide(&situation, &report(skip)).verdict
     }
 
@@ -166,7 +167,8 @@ mod tests {
     #[test]
     fn a_model_needs_an_oracle() {
         let rules = Rules::default();
-        let situation = Situation { rules: &rules, proposer: ProposerName::Model, tier: Tier::C, stopped: false, declined: vec![] };
+        let situation =
+            Situation { rules: &rules, proposer: ProposerName::Model, tier: Tier::C, stopped: false, declined: vec![] };
         assert_eq!(decide(&situation, &report(&[])).verdict, Verdict::Ask);
         let mut with_oracle = report(&[]);
         with_oracle.checks.push(Check::passed(Gate::Replay, "examples"));
@@ -180,7 +182,8 @@ mod tests {
     #[test]
     fn a_stop_switch_refuses() {
         let rules = Rules::default();
-        let situation = Situation { rules: &rules, proposer: ProposerName::Drift, tier: Tier::A, stopped: true, declined: vec![] };
+        let situation =
+            Situation { rules: &rules, proposer: ProposerName::Drift, tier: Tier::A, stopped: true, declined: vec![] };
         assert_eq!(judge(&situation).verdict, Verdict::Refuse);
     }
 }

@@ -239,10 +239,8 @@ mod tests {
 
     #[test]
     fn the_locked_profile_tightens_and_refuses_what_is_looser() {
-        let locked = |more: &str| Sources {
-            project: file(&format!("profile = \"locked\"\n{more}")),
-            ..Sources::default()
-        };
+        let locked =
+            |more: &str| Sources { project: file(&format!("profile = \"locked\"\n{more}")), ..Sources::default() };
         let settings = Settings::resolve(&locked("")).unwrap_or_else(|troubles| panic!("{troubles:?}"));
         assert_eq!((settings.text("heal.mode"), settings.text("heal.remember")), ("ask", "off"));
         assert_eq!(settings.number("evidence.model.locals"), 300);

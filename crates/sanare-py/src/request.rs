@@ -22,8 +22,7 @@ const FILE: u64 = 64 * 1024 * 1024;
 pub const FILE_LOOK: u64 = 64 * 1024;
 
 /// Options that the face knows; objects and lists of objects stay in Python.
-const OPTIONS: [&str; 9] =
-    ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "about", "proposers"];
+const OPTIONS: [&str; 9] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "about", "proposers"];
 
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {

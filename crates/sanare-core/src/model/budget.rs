@@ -51,10 +51,7 @@ pub fn broken(limits: &Limits, spent: &Spent, cost: &Cost) -> Option<&'static st
         (spent.hour_calls + 1 > limits.calls_per_hour, "heal.model.calls_per_hour"),
         (spent.incident_tokens + cost.tokens > limits.tokens_per_incident, "heal.model.tokens_per_incident"),
         (spent.day_tokens + cost.tokens > limits.tokens_per_day, "heal.model.tokens_per_day"),
-        (
-            limits.money_per_day.is_some_and(|most| spent.day_money + cost.money > most),
-            "heal.model.money_per_day",
-        ),
+        (limits.money_per_day.is_some_and(|most| spent.day_money + cost.money > most), "heal.model.money_per_day"),
     ];
     checks.into_iter().find(|(broken, _)| *broken).map(|(_, key)| key)
 }
@@ -81,7 +78,9 @@ mod tests {
         assert_eq!(over(Spent { incident_tokens: 51, ..spent }), "tokens_per_incident");
         assert_eq!(over(Spent { day_tokens: 101, ..spent }), "tokens_per_day");
         assert_eq!(over(Spent { day_money: 6, ..spent }), "money_per_day");
-        assert_eq!(broken(&Limits { calls_per_hour: 0, ..limits }, &Spent::default(), &Cost::default()),
-            Some("heal.model.calls_per_hour"));
+        assert_eq!(
+            broken(&Limits { calls_per_hour: 0, ..limits }, &Spent::default(), &Cost::default()),
+            Some("heal.model.calls_per_hour")
+        );
     }
 }

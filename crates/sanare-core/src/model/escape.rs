@@ -43,6 +43,12 @@ fn write_text(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
     while let Some(symbol) = rest.chars().next() {
+        // What the redactor wrote stays readable, for it as well: it sees the whole text once more.
+        if let Some(length) = placeholder(rest) {
+            out.push_str(rest.get(..length).unwrap_or_default());
+            rest = rest.get(length..).unwrap_or_default();
+            continue;
+        }
         match symbol {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -56,6 +62,14 @@ fn write_text(text: &str, out: &mut String) {
         rest = rest.get(symbol.len_utf8()..).unwrap_or_default();
     }
     out.push('"');
+}
+
+/// The length of the redactor's placeholder that begins here.
+fn placeholder(rest: &str) -> Option<usize> {
+    let inner = rest.strip_prefix("<redacted:")?;
+    let word =
+        inner.bytes().take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-').count();
+    ((1..64).contains(&word) && inner.as_bytes().get(word) == Some(&b'>')).then_some("<redacted:>".len() + word)
 }
 
 /// `[INST]`, `[/INST]`, `[SYSTEM_PROMPT]` and the like: control words of chat templates.
@@ -98,6 +112,14 @@ mod tests {
         assert!(!text.contains(['<', '>', '&', '\u{2028}']), "{text}");
         assert!(!text.contains("[INST]") && !text.contains("[/INST]") && text.contains("[x]"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(hostile));
+    }
+
+    #[test]
+    fn placeholders_of_the_redactor_stay_as_they_are() {
+        assert_eq!(
+            prompt_json(&json!("k = <redacted:secret-1> <redacted:> <b>")),
+            r#""k = <redacted:secret-1> \u003credacted:\u003e \u003cb\u003e""#
+        );
     }
 
     #[test]

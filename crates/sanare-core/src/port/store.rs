@@ -1,8 +1,8 @@
 //! Memory: ledger, receipts, shapes, leases.
 
 use crate::id::Id;
-use crate::model::budget::{Cost, Limits};
 use crate::ledger::{ChainBreak, Entry, Record};
+use crate::model::budget::{Cost, Limits};
 use crate::receipt::{Receipt, ReceiptState};
 
 /// What the store met.

@@ -57,7 +57,12 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
-    key("profile", Kind::Choice(&["none", "locked"]), "\"none\"", "`locked`: a person decides, nothing is sent, little is kept"),
+    key(
+        "profile",
+        Kind::Choice(&["none", "locked"]),
+        "\"none\"",
+        "`locked`: a person decides, nothing is sent, little is kept",
+    ),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
     key(
         "heal.mode",
@@ -67,7 +72,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("heal.remember", Kind::Choice(&["off", "shape"]), "\"shape\"", "what is kept of calls that worked"),
     key("heal.about", Kind::Text(1_000), "\"\"", "what the function means, for the model"),
-    key("heal.proposers", Kind::Choices(&["drift", "model"]), "[\"drift\", \"model\"]", "who is asked for a repair, in order"),
+    key(
+        "heal.proposers",
+        Kind::Choices(&["drift", "model"]),
+        "[\"drift\", \"model\"]",
+        "who is asked for a repair, in order",
+    ),
     key(
         "heal.rerun",
         Kind::Choice(&["safe", "always", "never"]),
@@ -109,8 +119,18 @@ pub const KEYS: &[Key] = &[
     key("heal.breaker.cooldown_max", Kind::Duration(SECOND, 30 * DAY), "\"24h\"", "longest rest"),
     key("heal.breaker.repairs_per_function_per_day", Kind::Integer(1, 100), "3", "accepted repairs of one function"),
     key("heal.breaker.heals_per_hour", Kind::Integer(1, 1_000), "20", "accepted repairs in a project"),
-    key("evidence.model.arguments", Kind::Integer(0, 100_000), "1000", "characters of each argument that a model is sent"),
-    key("evidence.model.locals", Kind::Integer(0, 100_000), "400", "characters of each local variable that a model is sent"),
+    key(
+        "evidence.model.arguments",
+        Kind::Integer(0, 100_000),
+        "1000",
+        "characters of each argument that a model is sent",
+    ),
+    key(
+        "evidence.model.locals",
+        Kind::Integer(0, 100_000),
+        "400",
+        "characters of each local variable that a model is sent",
+    ),
     key(
         "model.provider",
         Kind::Choice(&["none", "openai", "compatible", "azure", "anthropic", "ollama", "command"]),
@@ -120,7 +140,12 @@ pub const KEYS: &[Key] = &[
     key("model.model", Kind::Text(200), "\"\"", "the model's name; Azure: the deployment"),
     key("model.base_url", Kind::Text(500), "\"\"", "where the provider is; empty: its own address"),
     key("model.chat_path", Kind::Text(200), "\"/v1/chat/completions\"", "path of chat completions below the base"),
-    key("model.api_key_env", Kind::Text(200), "\"\"", "the variable that holds the key; empty: the provider's usual one"),
+    key(
+        "model.api_key_env",
+        Kind::Text(200),
+        "\"\"",
+        "the variable that holds the key; empty: the provider's usual one",
+    ),
     key("model.api_key_file", Kind::Text(1_000), "\"\"", "a file that holds the key"),
     key("model.organization_env", Kind::Text(200), "\"\"", "the variable that names an organization (openai)"),
     key("model.api_version", Kind::Text(60), "\"\"", "version of the interface (azure, anthropic)"),
@@ -198,10 +223,9 @@ impl Kind {
             (Self::Table(limit), Toml::Table(table)) if table.len() <= *limit => {
                 serde_json::to_value(table).map_err(|_| ("a value of this table is not plain".to_owned(), self.wants()))
             }
-            (Self::Decimal(most), Toml::Integer(number)) => {
-                within(u64::try_from(*number).ok(), 0, *most).map(|_| json!(number.unsigned_abs() * MILLION))
-                    .map_err(|()| (format!("{number} is out of range"), self.wants()))
-            }
+            (Self::Decimal(most), Toml::Integer(number)) => within(u64::try_from(*number).ok(), 0, *most)
+                .map(|_| json!(number.unsigned_abs() * MILLION))
+                .map_err(|()| (format!("{number} is out of range"), self.wants())),
             (Self::Decimal(most), Toml::Float(number)) if (0.0..=*most as f64).contains(number) => {
                 Ok(json!((number * MILLION as f64).round() as u64))
             }

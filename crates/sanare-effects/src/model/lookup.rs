@@ -11,9 +11,9 @@ use super::stream::Bounds;
 /// Addresses of a host that may be connected to. Plain http goes to this machine only, whatever a name says.
 pub fn addresses(base: &Base, allow_insecure: bool, bounds: Bounds) -> Result<Vec<SocketAddr>, CallFault> {
     let found = look_up(&base.host, base.port, bounds)?;
-    let allowed = found.into_iter().filter(|address| {
-        !is_forbidden(address.ip()) && (base.tls || allow_insecure || address.ip().is_loopback())
-    });
+    let allowed = found
+        .into_iter()
+        .filter(|address| !is_forbidden(address.ip()) && (base.tls || allow_insecure || address.ip().is_loopback()));
     let allowed: Vec<SocketAddr> = allowed.take(8).collect();
     if allowed.is_empty() { Err(CallFault::Address) } else { Ok(allowed) }
 }

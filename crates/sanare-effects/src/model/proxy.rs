@@ -11,7 +11,9 @@ pub fn proxy_for(setup: &Setup, variable: impl Fn(&str) -> Option<String>) -> Re
     let named = |names: [&str; 2]| names.iter().find_map(|name| variable(name)).filter(|text| !text.trim().is_empty());
     let written = match setup.proxy.as_str() {
         "" => match named(["HTTPS_PROXY", "https_proxy"]) {
-            Some(proxy) if !is_excepted(&setup.base.host, &named(["NO_PROXY", "no_proxy"]).unwrap_or_default()) => proxy,
+            Some(proxy) if !is_excepted(&setup.base.host, &named(["NO_PROXY", "no_proxy"]).unwrap_or_default()) => {
+                proxy
+            }
             _ => return Ok(None),
         },
         own => own.to_owned(),
@@ -24,9 +26,9 @@ pub fn proxy_for(setup: &Setup, variable: impl Fn(&str) -> Option<String>) -> Re
 }
 
 fn is_excepted(host: &str, list: &str) -> bool {
-    list.split(',').map(|entry| entry.trim().trim_start_matches('.').to_ascii_lowercase()).any(|entry| {
-        entry == "*" || (!entry.is_empty() && (host == entry || host.ends_with(&format!(".{entry}"))))
-    })
+    list.split(',')
+        .map(|entry| entry.trim().trim_start_matches('.').to_ascii_lowercase())
+        .any(|entry| entry == "*" || (!entry.is_empty() && (host == entry || host.ends_with(&format!(".{entry}")))))
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ static LAST: Mutex<Option<(String, Arc<ClientConfig>)>> = Mutex::new(None);
 /// Encrypts a connection to this host. The handshake runs under the socket's bounds, with the first write.
 pub fn encrypt(host: &str, ca_file: &str, socket: Timed) -> Result<Stream, CallFault> {
     let name = ServerName::try_from(host.to_owned()).map_err(|_| CallFault::Tls("not a host name".to_owned()))?;
-    let connection = ClientConnection::new(config(ca_file)?, name).map_err(|error| CallFault::Tls(error.to_string()))?;
+    let connection =
+        ClientConnection::new(config(ca_file)?, name).map_err(|error| CallFault::Tls(error.to_string()))?;
     Ok(Stream::Tls(Box::new(rustls::StreamOwned::new(connection, socket))))
 }
 

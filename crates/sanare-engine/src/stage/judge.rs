@@ -14,7 +14,12 @@ pub(crate) fn situation<'a>(proposed: &Proposed, case: &'a Case<'_>, world: &Wor
         proposer: proposed.candidate.proposer,
         tier: proposed.candidate.tier,
         stopped: world.target.stopped(),
-        declined: proposed.diagnosed.declined.iter().map(|declined| declined.reason).collect(),
+        declined: proposed
+            .diagnosed
+            .declined
+            .iter()
+            .flat_map(|one| one.against(&proposed.candidate.function))
+            .collect(),
     }
 }
 

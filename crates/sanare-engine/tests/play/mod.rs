@@ -258,8 +258,8 @@ impl<'a> Failing<'a> {
 }
 
 use sanare_core::ledger::{ChainBreak, Entry, Record};
-use sanare_core::port::StoreFault;
 use sanare_core::model::budget::{Cost, Limits};
+use sanare_core::port::StoreFault;
 use sanare_core::port::store::{Lease, Leave, ModelCall, Rest};
 use sanare_core::receipt::{Receipt, ReceiptState};
 

@@ -29,19 +29,18 @@ pub(super) fn begin(transaction: &Transaction<'_>, call: &ModelCall, limits: &Li
     transaction
         .prepare_cached(include_str!("../../sql/sqlite/model_calls_forget_old.sql"))?
         .execute(params![stored(call.at.saturating_sub(KEEP))?])?;
-    let entered = transaction.prepare_cached(include_str!("../../sql/sqlite/model_call_enter.sql"))?.insert(params![
-        call.incident,
-        stored(call.at)?,
-        stored(call.most.tokens)?,
-        stored(call.most.money)?,
-    ])?;
+    let entered = transaction
+        .prepare_cached(include_str!("../../sql/sqlite/model_call_enter.sql"))?
+        .insert(params![call.incident, stored(call.at)?, stored(call.most.tokens)?, stored(call.most.money)?,])?;
     Ok(Leave::Granted(u64::try_from(entered).unwrap_or(0)))
 }
 
 /// What a call did cost.
 pub(super) fn settle(transaction: &Transaction<'_>, call: u64, cost: Cost) -> Result<(), Trouble> {
-    transaction
-        .prepare_cached(include_str!("../../sql/sqlite/model_call_settle.sql"))?
-        .execute(params![stored(call)?, stored(cost.tokens)?, stored(cost.money)?])?;
+    transaction.prepare_cached(include_str!("../../sql/sqlite/model_call_settle.sql"))?.execute(params![
+        stored(call)?,
+        stored(cost.tokens)?,
+        stored(cost.money)?
+    ])?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! What every store does, the one on disk and the one in memory alike.
 
-use sanare_core::port::Store;
 use sanare_core::model::budget::{Cost, DAY, HOUR, Limits};
+use sanare_core::port::Store;
 use sanare_core::port::store::{Leave, ModelCall, Rest};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};

@@ -23,7 +23,14 @@ pub struct Finding {
 
 /// Looks at the project, its store, the sandbox and the interpreter.
 pub fn doctor(project_root: &Path, python: &Path) -> Vec<Finding> {
-    vec![project(project_root), store(project_root), switch(project_root), sandbox(), interpreter(python), model(project_root)]
+    vec![
+        project(project_root),
+        store(project_root),
+        switch(project_root),
+        sandbox(),
+        interpreter(python),
+        model(project_root),
+    ]
 }
 
 /// What the settings say of a model; nobody is asked.

@@ -111,7 +111,8 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     let recorded = recorded(&request.evidence);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
     let mut world = World { store, subject, target: &target, proposers: Vec::new(), clock: &clock };
-    let (mut drift, mut model) = (Some(&mut drift as &mut dyn Proposer), model.as_mut().map(|model| model as &mut dyn Proposer));
+    let (mut drift, mut model) =
+        (Some(&mut drift as &mut dyn Proposer), model.as_mut().map(|model| model as &mut dyn Proposer));
     world.proposers.extend(order.iter().filter_map(|name| if name == "model" { model.take() } else { drift.take() }));
     run(&case, &mut world);
     finish(store, &incident, &clock)

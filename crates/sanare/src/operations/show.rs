@@ -75,12 +75,17 @@ pub fn prompts_text(prompts: &[Json]) -> String {
         let turn = if prompt["repair_turn"] == true { ", repair turn" } else { "" };
         parts.push(format!(
             "--- attempt {}{turn}: {} {}, prompt {} v{}: {}",
-            prompt["attempt"], words("provider"), words("model"), prompt["prompt"]["id"].as_str().unwrap_or_default(),
-            prompt["prompt"]["version"], words("came"),
+            prompt["attempt"],
+            words("provider"),
+            words("model"),
+            prompt["prompt"]["id"].as_str().unwrap_or_default(),
+            prompt["prompt"]["version"],
+            words("came"),
         ));
         let sent = &prompt["sent"];
         let messages = sent["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
-        let texts: Vec<&str> = [&sent["system"], &sent["user"]].into_iter().chain(messages).filter_map(Json::as_str).collect();
+        let texts: Vec<&str> =
+            [&sent["system"], &sent["user"]].into_iter().chain(messages).filter_map(Json::as_str).collect();
         parts.extend(texts.into_iter().map(str::to_owned));
     }
     parts.join("\n")

@@ -65,17 +65,20 @@ impl<'a> ModelProposer<'a> {
             incident,
             remembered,
             about: settings.text("heal.about").to_owned(),
-            amounts: Amounts {
-                arguments: amount("evidence.model.arguments"),
-                locals: amount("evidence.model.locals"),
-            },
+            amounts: Amounts { arguments: amount("evidence.model.arguments"), locals: amount("evidence.model.locals") },
             attempts: incident.rules.attempts,
             used: 0,
             unread: Vec::new(),
         })
     }
 
-    fn request(&self, setup: &Setup, ask: &Ask<'_>, desk: &Desk, versions: &[(String, String)]) -> Result<Request, Declined> {
+    fn request(
+        &self,
+        setup: &Setup,
+        ask: &Ask<'_>,
+        desk: &Desk,
+        versions: &[(String, String)],
+    ) -> Result<Request, Declined> {
         let evidence = ask.evidence;
         let seen = shape_of_call(&evidence.source, ask.function, &evidence.arguments, None);
         let json = |shape: &CallShape| serde_json::to_value(shape).unwrap_or(Json::Null);
@@ -109,7 +112,11 @@ impl<'a> ModelProposer<'a> {
     fn earlier(&self, ask: &Ask<'_>, desk: &Desk) -> Vec<Attempt> {
         let rejected = ask.rejections.iter().map(|rejection| Attempt {
             number: 0,
-            diff: unified(&desk.source, &format!("{}\n", desk.secrets.mask(&rejection.function).trim_end()), "function"),
+            diff: unified(
+                &desk.source,
+                &format!("{}\n", desk.secrets.mask(&rejection.function).trim_end()),
+                "function",
+            ),
             check: rejection.check.clone(),
             reason: rejection.reason.clone(),
         });
@@ -169,7 +176,11 @@ fn candidate(reply: &Reply, desk: &Desk, request: &Request) -> Result<Candidate,
         evidence.push(format!("cause, says the model: {cause}"));
     }
     let cited: Vec<String> = reply.evidence_used.iter().map(|handle| part_of(request, handle)).collect();
-    evidence.push(format!("confidence {:.2}; it cites {}", reply.confidence, if cited.is_empty() { "nothing".to_owned() } else { cited.join(", ") }));
+    evidence.push(format!(
+        "confidence {:.2}; it cites {}",
+        reply.confidence,
+        if cited.is_empty() { "nothing".to_owned() } else { cited.join(", ") }
+    ));
     Ok(Candidate {
         proposer: ProposerName::Model,
         function: desk.secrets.put_back(&function.replace("\r\n", "\n")),

@@ -74,8 +74,7 @@ pub(super) fn shorter(body: &Json, characters: usize, items: usize) -> Json {
     match body {
         Json::String(text) => json!(Redactor::standard().text_cut(text, characters).into_inner()),
         Json::Array(list) => {
-            let mut kept: Vec<Json> =
-                list.iter().take(items).map(|item| shorter(item, characters, items)).collect();
+            let mut kept: Vec<Json> = list.iter().take(items).map(|item| shorter(item, characters, items)).collect();
             if list.len() > items {
                 kept.push(json!(format!("({} more)", list.len() - items)));
             }
@@ -120,7 +119,8 @@ fn error(failure: &Failure, depth: usize) -> Json {
 }
 
 fn traceback(frames: &[Frame]) -> Json {
-    let line = |frame: &Frame| format!("{}:{} {}: {}", frame.file, frame.line, frame.function, head(&frame.statement, 200));
+    let line =
+        |frame: &Frame| format!("{}:{} {}: {}", frame.file, frame.line, frame.function, head(&frame.statement, 200));
     let mut lines: Vec<String> = frames.iter().take(32).map(line).collect();
     if frames.len() > 64 {
         lines.push(format!("({} more frames)", frames.len() - 64));

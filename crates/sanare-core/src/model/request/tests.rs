@@ -34,7 +34,11 @@ fn evidence() -> Evidence {
         arguments: vec![Argument {
             name: "path".into(),
             value: text("export.csv"),
-            file: Some(FileView { bytes: b"Kunde;Betrag\nAlfa;12\n".to_vec(), complete: true, name: "export.csv".into() }),
+            file: Some(FileView {
+                bytes: b"Kunde;Betrag\nAlfa;12\n".to_vec(),
+                complete: true,
+                name: "export.csv".into(),
+            }),
         }],
         python: (3, 12),
         ..Evidence::default()
@@ -97,8 +101,18 @@ fn sections_stand_in_order_and_every_local_is_there() {
     assert_eq!(
         names,
         [
-            "task", "error", "statement", "traceback", "source", "imports_and_names", "shape_before", "shape_now",
-            "offline_engine", "arguments", "locals", "earlier_attempts"
+            "task",
+            "error",
+            "statement",
+            "traceback",
+            "source",
+            "imports_and_names",
+            "shape_before",
+            "shape_now",
+            "offline_engine",
+            "arguments",
+            "locals",
+            "earlier_attempts"
         ]
     );
     let of = |name: &str| {

@@ -100,7 +100,9 @@ fn is_placeholder(host: &str) -> bool {
     let parts: Vec<&str> = host.split('.').collect();
     host.contains(['<', '>', '{', '}'])
         || parts.iter().any(|part| matches!(*part, "example" | "placeholder" | "xxx" | "yyy"))
-        || parts.iter().any(|part| part.starts_with("your-") || part.starts_with("your_") || part.starts_with("my-resource"))
+        || parts
+            .iter()
+            .any(|part| part.starts_with("your-") || part.starts_with("your_") || part.starts_with("my-resource"))
         || parts.iter().any(|part| matches!(*part, "yourresource" | "your" | "changeme"))
 }
 
@@ -133,7 +135,9 @@ mod tests {
 
     fn say(url: &str) -> String {
         match base(url, false) {
-            Ok(base) => format!("{} {} {}", if base.tls { "tls" } else { "plain" }, base.authority(), base.join("/v1/x")),
+            Ok(base) => {
+                format!("{} {} {}", if base.tls { "tls" } else { "plain" }, base.authority(), base.join("/v1/x"))
+            }
             Err(why) => why,
         }
     }
@@ -145,9 +149,18 @@ mod tests {
         assert_eq!(say("http://127.0.0.1:11434"), "plain 127.0.0.1:11434 /v1/x");
         assert_eq!(say("http://[::1]:8080/p"), "plain [::1]:8080 /p/v1/x");
         for bad in [
-            "http://10.0.0.5:8000", "ftp://x", "https://user:pw@host", "https://", "https://host:0", "https://h?x=1",
-            "https://your-resource.openai.azure.com", "https://<name>.openai.azure.com", "https://api.example.com",
-            "file:///etc/passwd", "localhost:1234", "https://ho st",
+            "http://10.0.0.5:8000",
+            "ftp://x",
+            "https://user:pw@host",
+            "https://",
+            "https://host:0",
+            "https://h?x=1",
+            "https://your-resource.openai.azure.com",
+            "https://<name>.openai.azure.com",
+            "https://api.example.com",
+            "file:///etc/passwd",
+            "localhost:1234",
+            "https://ho st",
         ] {
             assert!(base(bad, false).is_err(), "{bad}: {}", say(bad));
         }
@@ -157,8 +170,17 @@ mod tests {
 
     #[test]
     fn link_local_and_metadata_addresses_are_forbidden() {
-        for bad in ["169.254.169.254", "169.254.0.1", "0.0.0.0", "::", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254",
-            "100.100.100.200", "224.0.0.1"] {
+        for bad in [
+            "169.254.169.254",
+            "169.254.0.1",
+            "0.0.0.0",
+            "::",
+            "fe80::1",
+            "fd00:ec2::254",
+            "::ffff:169.254.169.254",
+            "100.100.100.200",
+            "224.0.0.1",
+        ] {
             assert!(is_forbidden(bad.parse().unwrap()), "{bad}");
         }
         for good in ["127.0.0.1", "::1", "10.1.2.3", "192.168.1.4", "8.8.8.8", "2606:4700::1"] {

@@ -42,13 +42,22 @@ fn what_is_missing_or_wrong_is_named() {
     check("[model]\nprovider = \"openai\"", "`model.model` is needed");
     check("[model]\nprovider = \"compatible\"\nmodel = \"m\"", "`model.base_url` is needed");
     check("[model]\nprovider = \"azure\"\nmodel = \"m\"\nbase_url = \"https://a.openai.azure.com\"", "api_version");
-    check("[model]\nprovider = \"azure\"\nmodel = \"m\"\napi_version = \"v\"\nbase_url = \"https://your-resource.openai.azure.com\"", "placeholder");
+    check(
+        "[model]\nprovider = \"azure\"\nmodel = \"m\"\napi_version = \"v\"\nbase_url = \"https://your-resource.openai.azure.com\"",
+        "placeholder",
+    );
     check("[model]\nprovider = \"command\"", "`model.argv` is needed");
     check("[model]\nprovider = \"ollama\"\nmodel = \"m\"\nbase_url = \"http://models.lan:11434\"", "this machine only");
     for key in ["model", "messages", "input", "system", "stream"] {
-        check(&format!("[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[model.params]\n{key} = \"x\""), "not yours to set");
+        check(
+            &format!("[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[model.params]\n{key} = \"x\""),
+            "not yours to set",
+        );
     }
-    check("[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[heal.model]\nmoney_per_day = 5", "needs `heal.model.price_in`");
+    check(
+        "[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[heal.model]\nmoney_per_day = 5",
+        "needs `heal.model.price_in`",
+    );
     check("[model]\nprovider = \"ollama\"\nmodel = \"m\"\ncassette_mode = \"replay\"", "needs `model.cassette`");
 }
 
@@ -59,7 +68,11 @@ fn a_pasted_key_is_refused_and_not_repeated() {
     let wrong = setup(&settings(&text)).unwrap_err().join("; ");
     assert!(wrong.contains("name of a variable") && !wrong.contains("horse"), "{wrong}");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    for line in [format!("api_key_env = \"{token}\""), format!("argv = [\"x\", \"{token}\"]"), format!("params = {{ user = \"{token}\" }}")] {
+    for line in [
+        format!("api_key_env = \"{token}\""),
+        format!("argv = [\"x\", \"{token}\"]"),
+        format!("params = {{ user = \"{token}\" }}"),
+    ] {
         let file = SettingsFile { path: "s".into(), text: format!("[model]\n{line}\n"), in_pyproject: false };
         let troubles = Settings::resolve(&Sources { project: Some(file), ..Sources::default() }).unwrap_err();
         let said = troubles.iter().map(ToString::to_string).collect::<String>();

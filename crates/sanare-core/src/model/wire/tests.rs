@@ -155,5 +155,8 @@ fn refusals_are_told_apart_without_repeating_them() {
     };
     let settings = Settings::resolve(&Sources { project: Some(file), ..Sources::default() }).unwrap();
     let setup = setup(&settings).unwrap().unwrap();
-    assert_eq!(refused_params(&setup, 400, br#"{"message":"`temperature` is deprecated for this model"}"#), ["temperature"]);
+    assert_eq!(
+        refused_params(&setup, 400, br#"{"message":"`temperature` is deprecated for this model"}"#),
+        ["temperature"]
+    );
 }

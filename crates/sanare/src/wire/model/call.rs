@@ -4,13 +4,13 @@ use std::sync::Mutex;
 
 use sanare_core::id::Id;
 use sanare_core::ledger::Entry;
+use sanare_core::model::budget::Cost;
 use sanare_core::model::prompt::{Prompt, Purpose};
 use sanare_core::model::reply::{Code, Reply, read as read_reply};
 use sanare_core::model::request::{Request, connection_test};
 use sanare_core::model::setup::{JsonMode, Provider, Setup};
 use sanare_core::model::usage::{Usage, estimate_tokens};
 use sanare_core::model::wire::{self, Answer, Outgoing, Turn};
-use sanare_core::model::budget::Cost;
 use sanare_core::outcome::Reason;
 use sanare_core::port::store::{Leave, ModelCall};
 use sanare_core::port::{CallFault, Clock, Incoming, ModelPort, Store};
@@ -114,10 +114,7 @@ impl Caller<'_> {
         }
         let estimate = estimate_tokens(&request.system) + estimate_tokens(&request.user);
         let prices = self.setup.prices;
-        let most = Cost {
-            tokens: estimate + max_tokens,
-            money: prices.money(estimate, max_tokens).unwrap_or(0),
-        };
+        let most = Cost { tokens: estimate + max_tokens, money: prices.money(estimate, max_tokens).unwrap_or(0) };
         let call = ModelCall { incident: self.incident.to_string(), at: self.clock.now(), most };
         let number = match self.store.begin_model_call(&call, &self.setup.limits).map_err(|fault| internal(&fault))? {
             Leave::Granted(number) => number,
@@ -194,13 +191,19 @@ fn outcome(setup: &Setup, called: Result<Incoming, CallFault>, request: &Request
             300..=399 => "; redirects are not followed".to_owned(),
             _ => String::new(),
         };
-        return Err((Reason::NoProposer, format!("the model's provider answered with status {}{more}", incoming.status)));
+        return Err((
+            Reason::NoProposer,
+            format!("the model's provider answered with status {}{more}", incoming.status),
+        ));
     }
     let answer = wire::read(setup.provider, &incoming.body).map_err(|why| (Reason::NoProposer, why.to_string()))?;
     // Ollama cuts a prompt that does not fit, and answers about the rest as if it were whole.
     let least = (request.system.len() + request.user.len()) as u64 / 4 * 7 / 10;
     if setup.provider == Provider::Ollama && answer.tokens.is_some_and(|(sent, _)| sent < least) {
-        return Err((Reason::NoProposer, "the model saw a part of the prompt only; set `model.params.num_ctx`".to_owned()));
+        return Err((
+            Reason::NoProposer,
+            "the model saw a part of the prompt only; set `model.params.num_ctx`".to_owned(),
+        ));
     }
     Ok(answer)
 }

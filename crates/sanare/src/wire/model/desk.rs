@@ -92,9 +92,10 @@ fn imports(source: &Source, uses: &Uses<'_>) -> Vec<String> {
         match statement {
             Stmt::Import(_) | Stmt::ImportFrom(_) => lines.push(source.slice(statement).to_owned()),
             Stmt::Assign(node) => {
-                let read = node.targets.iter().any(|target| {
-                    target.as_name_expr().is_some_and(|name| uses.names.contains(name.id.as_str()))
-                });
+                let read = node
+                    .targets
+                    .iter()
+                    .any(|target| target.as_name_expr().is_some_and(|name| uses.names.contains(name.id.as_str())));
                 if read {
                     lines.push(source.slice(statement).to_owned());
                 }
@@ -110,7 +111,8 @@ fn class_header(source: &Source, class: &str) -> String {
     let text = source.text();
     let line = text.lines().find(|line| {
         let line = line.trim_start();
-        line.strip_prefix("class ").is_some_and(|rest| rest.trim_start().split(['(', ':', '[', ' ']).next() == Some(last))
+        line.strip_prefix("class ")
+            .is_some_and(|rest| rest.trim_start().split(['(', ':', '[', ' ']).next() == Some(last))
     });
     line.map(|line| line.trim().to_owned()).unwrap_or_default()
 }
@@ -169,7 +171,11 @@ mod tests {
                       yield self.read(row) * RATE\n\ndef rows(path):\n    return csv.reader(open(path))\n";
         let evidence = Evidence { source: source.to_owned(), ..Evidence::default() };
         let desk = Desk::of(&evidence, "Job.total").unwrap();
-        assert!(desk.source.starts_with("def total(self, path: str,\n") && desk.source.contains("\n    for row"), "{}", desk.source);
+        assert!(
+            desk.source.starts_with("def total(self, path: str,\n") && desk.source.contains("\n    for row"),
+            "{}",
+            desk.source
+        );
         assert_eq!(desk.signature, "def total(self, path: str, more=1) -> int:");
         assert_eq!((desk.kind, desk.class_header.as_str()), ("generator", "class Job(Base):"));
         assert_eq!(desk.imports, ["import csv", "RATE = 2"]);
