@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -20,16 +21,17 @@ Answer = str | Callable[[socket.socket], None]
 class ModelServer:
     """Answers requests in the order of its script; the last answer repeats."""
 
-    def __init__(self, *answers: Answer, usage: bool = True) -> None:
+    def __init__(self, *answers: Answer, usage: bool = True, tls: ssl.SSLContext | None = None) -> None:
         self.answers = list(answers)
         self.usage = usage
+        self.tls = tls
         self.requests: list[dict[str, Any]] = []
         self.connections = 0
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def __enter__(self) -> ModelServer:
@@ -59,6 +61,8 @@ class ModelServer:
 
     def _serve(self, peer: socket.socket) -> None:
         try:
+            if self.tls is not None:
+                peer = self.tls.wrap_socket(peer, server_side=True)
             while True:
                 request = _read(peer)
                 if request is None:

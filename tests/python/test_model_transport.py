@@ -4,6 +4,9 @@ leaves is the program's own (C4, C77, C78)."""
 from __future__ import annotations
 
 import resource
+import shutil
+import ssl
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -152,6 +155,34 @@ def test_one_retry_and_the_connection_is_kept(tmp_path: Path, monkeypatch: pytes
         assert server.connections == 2
         assert "not accepted: `candidate` is neither null" in server.prompts[2]
     assert sanare.last_report().usage["calls"] == 2
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+def test_encrypted_connections_believe_the_owners_roots_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, module = job(tmp_path)
+    certificate, key = tmp_path / "root.pem", tmp_path / "key.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    made = subprocess.run(
+        [*command.split(), "-keyout", key, "-out", certificate, "-addext", "basicConstraints=critical,CA:FALSE"],
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with ModelServer(reply(GOOD % "30"), tls=context) as server:
+        use(monkeypatch, server)
+        with pytest.raises(KeyError):
+            module.double({"c": 4})
+        assert "no encrypted connection" in sanare.last_report().summary, sanare.last_report().summary
+        assert server.requests == []
+        monkeypatch.setenv("SANARE_MODEL_CA_FILE", str(certificate))
+        assert module.double({"b": 4}) == 8, str(sanare.last_report())
+        assert len(server.requests) == 1
 
 
 def test_a_refused_reply_form_is_dropped_once_and_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

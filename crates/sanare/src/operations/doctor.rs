@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::wire::clock::SystemClock;
 use crate::wire::home;
-use crate::wire::model::{Tested, test_connection};
+use crate::wire::model::{Tested, setup_in, test_connection};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,7 +55,7 @@ const KEY_HINT: &str = "set the variable, or name another with `model.api_key_en
 fn model_setup(root: &Path) -> Result<Option<sanare_core::model::setup::Setup>, String> {
     let settings = crate::wire::settings::settings(root, &[])
         .map_err(|troubles| troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    sanare_core::model::setup::setup(&settings).map_err(|wrong| wrong.join("; "))
+    setup_in(&settings, root)
 }
 
 /// Makes one real call and says what works (`sanare doctor --model`).

@@ -106,7 +106,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     let mut drift = DriftProposer { remembered: remembered.clone() };
     let mut model = settings
         .as_ref()
-        .and_then(|settings| ModelProposer::configured(settings, store, &clock, &incident, remembered));
+        .and_then(|settings| ModelProposer::configured(settings, &request.project_root, store, &clock, &incident, remembered));
     let order = settings.as_ref().map(|settings| settings.list("heal.proposers")).unwrap_or_default();
     let recorded = recorded(&request.evidence);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };

@@ -5,11 +5,13 @@ mod call;
 mod desk;
 mod secrets;
 
+use std::path::Path;
+
 use sanare_core::incident::{Incident, ProposerName};
 use sanare_core::model::prompt::{Prompt, Purpose};
 use sanare_core::model::reply::Reply;
 use sanare_core::model::request::{Amounts, Attempt, Material, Request, Task, compose};
-use sanare_core::model::setup::Setup;
+use sanare_core::model::setup::{KeyPlace, Setup};
 use sanare_core::outcome::Reason;
 use sanare_core::port::{Ask, Clock, ModelPort, Proposer, Store, Subject};
 use sanare_core::proposal::{Candidate, Declined, Tier};
@@ -23,6 +25,33 @@ use crate::wire::drift::problem;
 use crate::wire::target::unified;
 
 pub use self::call::{Tested, test_connection};
+
+/// The setting-up of a provider with paths from the project's folder; `None` without a provider.
+///
+/// # Errors
+/// Everything that is wrong with it, in one line.
+pub fn setup_in(settings: &Settings, root: &Path) -> Result<Option<Setup>, String> {
+    let Some(mut setup) = sanare_core::model::setup::setup(settings).map_err(|wrong| wrong.join("; "))? else {
+        return Ok(None);
+    };
+    let from_root = |path: &str| root.join(path).to_string_lossy().into_owned();
+    if let KeyPlace::File(path) = &setup.key {
+        let whole = root.join(path);
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // Whatever lies in the project is shared with it sooner or later (C18).
+        if real(&whole).starts_with(real(root)) {
+            return Err("`model.api_key_file` lies in the project; keep keys outside of it".to_owned());
+        }
+        setup.key = KeyPlace::File(from_root(path));
+    }
+    if !setup.ca_file.is_empty() {
+        setup.ca_file = from_root(&setup.ca_file);
+    }
+    if let Some((_, path)) = &mut setup.cassette {
+        *path = from_root(path);
+    }
+    Ok(Some(setup))
+}
 
 /// A model behind the proposer's port.
 pub struct ModelProposer<'a> {
@@ -50,12 +79,13 @@ impl<'a> ModelProposer<'a> {
     /// The proposer that the settings describe; `None` where no provider is configured, and then nothing of this is run.
     pub fn configured(
         settings: &Settings,
+        root: &Path,
         store: &'a dyn Store,
         clock: &'a dyn Clock,
         incident: &'a Incident,
         remembered: Vec<CallShape>,
     ) -> Option<Self> {
-        let setup = sanare_core::model::setup::setup(settings).transpose()?.map_err(|wrong| wrong.join("; "));
+        let setup = setup_in(settings, root).transpose()?;
         let amount = |key: &str| usize::try_from(settings.number(key)).unwrap_or(usize::MAX);
         Some(Self {
             setup,
