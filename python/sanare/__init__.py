@@ -9,10 +9,15 @@ if TYPE_CHECKING:
     from typing import Any, Literal, TypeVar, overload
 
     from sanare._ask import request as request
+    from sanare._capture import capture as capture
     from sanare._errors import Error as Error
     from sanare._errors import HealRequested as HealRequested
     from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
+    from sanare._forget import forget as forget
+    from sanare._listen import listen as listen
+    from sanare._logs import drop_logs as drop_logs
+    from sanare._logs import keep_logs as keep_logs
     from sanare._report import (
         Report as Report,
     )
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from sanare._report import (
         reports as reports,
     )
+    from sanare._settings import settings as settings
 
     Target = TypeVar("Target")
     Mode = Literal["auto", "ask", "dry_run", "observe", "off"]
@@ -69,11 +75,17 @@ __all__ = [
     "Report",
     "SettingsError",
     "__version__",
+    "capture",
+    "drop_logs",
+    "forget",
     "heal",
+    "keep_logs",
     "last_report",
+    "listen",
     "report",
     "reports",
     "request",
+    "settings",
 ]
 
 # Where the names that are not loaded at import come from.
@@ -83,10 +95,16 @@ _LATER = {
     "HealRequested": "_errors",
     "Report": "_report",
     "SettingsError": "_errors",
+    "capture": "_capture",
+    "drop_logs": "_logs",
+    "forget": "_forget",
+    "keep_logs": "_logs",
     "last_report": "_report",
+    "listen": "_listen",
     "report": "_report",
     "reports": "_report",
     "request": "_ask",
+    "settings": "_settings",
 }
 
 

@@ -44,9 +44,11 @@ def type_name(value: object) -> str:
     return dotted(type(value))
 
 
-def digest(value: Any) -> str:
-    """Hexadecimal digest of a value: content, types, order."""
+def digest(value: Any, aside: tuple[object, frozenset[str]] | None = None) -> str:
+    """Hexadecimal digest of a value: content, types, order. Of the object `aside` these attributes do not count."""
     state = _State()
+    if aside is not None:
+        state.aside, state.names = aside
     state.add(value, 0)
     return str(state.hash.hexdigest())
 
@@ -57,6 +59,8 @@ class _State:
         self.seen: dict[int, int] = {}
         self.keep: list[Any] = []
         self.nodes = 0
+        self.aside: object = self
+        self.names: frozenset[str] = frozenset()
 
     def put(self, kind: str, data: bytes = b"") -> None:
         self.hash.update(f"{kind}:{len(data)}:".encode())
@@ -149,12 +153,16 @@ class _State:
         elif isinstance(value, float):
             self.put("float", float.__repr__(value).encode())
         own = instance_dict(value)
-        if own:
-            self.add(dict(own), depth)
+        left = self.names if value is self.aside else ()
+        counted = {name: item for name, item in own.items() if name not in left}
+        if counted:
+            self.add(counted, depth)
         member: Any
         for owner in type.mro(kind):
             slots = owner.__dict__.get("__slots__", ())
             for name in (slots,) if type(slots) is str else slots:
+                if name in left:
+                    continue
                 member = owner.__dict__.get(name)
                 if type(member).__name__ == "member_descriptor":
                     try:

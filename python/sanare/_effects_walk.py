@@ -7,10 +7,10 @@ import os
 import sys
 
 from sanare import _project
-from sanare._compile import Unguardable, _parse, _Quiet
+from sanare._compile import Unguardable, _parse, _Quiet, guard_from_text
 from sanare._guard import guard_of, parameters_of
 from sanare._rerun import effects
-from sanare._source import lines_of
+from sanare._source import lines_of, qualname_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Walk:
         lines = self.texts.get(code.co_filename) or lines_of(code.co_filename, self.globals)
         if lines is None:
             return "its source is not known"
+        if not self.arguments and not self._is_running(lines, code):
+            return "its source is not the running code"
         try:
             with _Quiet(code.co_filename):
                 tree = _parse(lines, code)
@@ -68,6 +70,14 @@ class Walk:
         except Unsafe as found:
             return str(found)
         return None
+
+    def _is_running(self, lines: list[str], code: CodeType) -> bool:
+        """Whether these lines are the code's source: files change, and what is asked of one line answers for another."""
+        try:
+            guard_from_text("\n".join(lines), code, qualname_of(self.function), {})
+        except Exception:
+            return False
+        return True
 
     def _names(self, tree: Any, parameters: set[str]) -> None:
         """Which local names hold only what this body itself made."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHAIN = 5
+# Characters of a message.
+LONGEST = 65_536
 FRAMES = 8
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
 _C_METHOD = type(object.__str__)
@@ -45,13 +47,20 @@ def mro(kind: type) -> tuple[type, ...]:
 
 
 def describe(
-    error: BaseException, traceback: TracebackType | None, *, root: str, path: str, qualname: str, code: CodeType | None
+    error: BaseException,
+    traceback: TracebackType | None,
+    *,
+    root: str,
+    path: str,
+    qualname: str,
+    code: CodeType | None,
+    most: int = FRAMES,
 ) -> dict[str, Any]:
     """One exception with its causes and the project frames that it passed, innermost last. Values are raw."""
     seen: set[int] = set()
     described = _one(error, seen, 0)
     entries = _entries(traceback)
-    described["frames"] = _frames(entries, root, path, qualname, code)
+    described["frames"] = _frames(entries, root, path, qualname, code, most)
     described["places"] = _places(entries, root)
     described["deliberate"] = _is_deliberate(entries, root)
     described["group"] = _group(error)
@@ -87,16 +96,23 @@ def message_of(error: BaseException) -> str:
         method = of_class(base, "__dict__").get("__str__")
         if method is None:
             continue
-        if type(method) is _C_METHOD and (plain or of_class(base, "__module__") != "builtins") and _names(error):
+        quick = plain or of_class(base, "__module__") != "builtins"
+        # What holds a long text is not asked: a `KeyError` would make a second one of it.
+        if type(method) is _C_METHOD and quick and not any(map(_is_long, args)) and _names(error):
             try:
                 text = method(error)
-                return str(text)[:65536] if type(text) is str else ""
+                return text[:LONGEST] if type(text) is str else ""
             except Exception:
                 break
         break
     if len(args) == 1 and type(args[0]) is str:
-        return args[0][:65536]
-    return ", ".join(_short(item) for item in args[:16])[:65536]
+        text = args[0]
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}… <{len(text)} characters>"
+    return ", ".join(_short(item) for item in args[:16])[:LONGEST]
+
+
+def _is_long(item: object) -> bool:
+    return type(item) in (str, bytes) and len(item) > LONGEST  # type: ignore[arg-type]
 
 
 def _names(error: BaseException) -> bool:
@@ -194,9 +210,9 @@ def qualname_in(code: CodeType) -> str:
 
 
 def _frames(
-    entries: list[tuple[Any, int, int]], root: str, path: str, qualname: str, code: CodeType | None
+    entries: list[tuple[Any, int, int]], root: str, path: str, qualname: str, code: CodeType | None, most: int
 ) -> list[dict[str, Any]]:
-    """At most eight project frames: always the target's and the deepest, then those between, inner first."""
+    """At most so many project frames: always the target's and the deepest, then those between, inner first."""
     mine = []
     target = None
     for place, (frame, _, _) in enumerate(entries):
@@ -205,7 +221,7 @@ def _frames(
             mine.append(place)
         elif frame.f_code.co_filename == path or _project.is_project(frame.f_code.co_filename, root):
             mine.append(place)
-    chosen = set(mine[-FRAMES:])
+    chosen = set(mine[-most:])
     if target is not None and target not in chosen:
         chosen.discard(min(chosen))
         chosen.add(target)
@@ -219,14 +235,32 @@ def _frames(
                 "file": _project.relative(file, root),
                 "line": line if file == path else 0,
                 "statement": statement_at(file, line, frame.f_globals),
-                "locals": _locals(frame),
+                "locals": locals_of(frame),
             }
         )
     return described
 
 
-def _locals(frame: Any) -> dict[str, Any]:
+def locals_of(frame: Any) -> dict[str, Any]:
+    """The local variables of a frame, without what the guard keeps there."""
     return {name: value for name, value in frame.f_locals.items() if name[:9] != "__sanare_"}
+
+
+_DATA = _PLAIN | {list, dict, tuple, set, frozenset, bytearray}
+
+
+def globals_read(code: CodeType, namespace: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Module names that the code reads and that hold plain data, at most 64 (C31)."""
+    found: dict[str, Any] = {}
+    stack = [code]
+    while stack and len(found) < 64:
+        one = stack.pop()
+        for name in one.co_names:
+            value = namespace.get(name, stack)
+            if type(value) in _DATA and value is not stack and name[:2] != "__":
+                found[name] = value
+        stack.extend(constant for constant in one.co_consts if isinstance(constant, type(code)))
+    return list(found.items())
 
 
 def statement_at(path: str, line: int, namespace: dict[str, Any] | None = None) -> str:

@@ -55,6 +55,8 @@ class Guard:
         self.judged: list[tuple[CodeType, int, str | None]] = []
         # Where this code was found last: the code, the text, its first line there.
         self.located: tuple[CodeType, str, int] | None = None
+        # The text that runs, where a repair was put into the running function alone.
+        self.only_in_memory: str | None = None
         self.seen = 0
         self.functions: dict[int, ref[FunctionType]] = {}
         self.lock = allocate_lock()

@@ -148,10 +148,13 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
 
 def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
     """The result, if the owner's call returned under the repair; else a note on the exception."""
+    from sanare._listen import tell
     from sanare._report import keep
 
-    keep(report)
+    kept = keep(report)
     narrate(call, report)
+    if report.get("id"):
+        tell(str(report.get("status", "")), kept)
     mark(call.error, str(report.get("id", "")))
     if subject.interrupted is not None:
         raise subject.interrupted
@@ -183,10 +186,20 @@ def narrate(call: Call, report: dict[str, Any]) -> None:
         level, text = INFO, f"{place} failed again and rests: {summary}"
     else:
         level, text = WARNING, f"{place} failed and was not repaired: {summary}"
-    say(level, text + (f"; sanare show {incident}" if incident else ""), name="sanare.heal", incident=incident)
+    text += f"; sanare show {incident}" if incident else ""
+    mode = log_mode(call.guard)
+    say(level, text, name="sanare.heal", incident=incident, mode=mode)
     usage = report.get("usage")
     if type(usage) is dict and usage.get("calls"):
-        say(INFO, str(usage.get("line", "")), name="sanare.model", incident=incident)
+        say(INFO, str(usage.get("line", "")), name="sanare.model", incident=incident, mode=mode)
+
+
+def log_mode(guard: Guard) -> str:
+    """Where own lines go (C133), as the settings of the guard's project say."""
+    from sanare import _project, _settings
+
+    root = _project.root_of(_project.standing_for(guard.path))
+    return str(_settings.of_project(root).get("log_mode", "auto"))
 
 
 def _adopt(call: Call) -> Any:

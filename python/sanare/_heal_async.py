@@ -132,6 +132,7 @@ class AsyncSubject(Subject):
             args, kwargs = self.call.as_passed()
             value = self.call.function(*args, **kwargs)
             self.result = await self._first_async(value)
+            self.judge_result()
             self.has_result = True
             self.answer = None
         except Exception as raised:

@@ -155,7 +155,9 @@ def _examples(name: str, value: Any) -> tuple[Any, ...]:
 
 def _contract(name: str, value: Any) -> Any:
     parts = value.items() if isinstance(value, dict) else [("return", value)]
-    schema = isinstance(value, dict) and any(key in value for key in ("$schema", "type", "properties", "$ref"))
+    from sanare._contract import is_schema
+
+    schema = isinstance(value, dict) and is_schema(value)
     for key, one in [] if schema else parts:
         if type(key) is not str:
             raise SettingsError(f"option `{name}` maps parameter names to validators; `{key!r}` is no name")

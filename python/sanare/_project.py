@@ -21,6 +21,21 @@ def root_of(path: str) -> str:
     return known
 
 
+def standing_for(path: str) -> str:
+    """The path that tells a source's project: its own, or for what is no file one in the working folder."""
+    if path[:1] != "<":
+        path = os.path.abspath(path)
+        if os.path.isdir(os.path.dirname(path)):
+            return path
+        # What lies in an archive has the archive's project; a notebook names cells in a folder that never was.
+        above = path
+        while not os.path.exists(above) and os.path.dirname(above) != above:
+            above = os.path.dirname(above)
+        if os.path.isfile(above):
+            return above
+    return os.path.join(os.getcwd(), "_")
+
+
 def library_folders() -> dict[str, tuple[str, ...]]:
     """Folders whose files are not the owner's: `stdlib` and `packages`."""
     if not _libraries:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: bool) -> None:
     """Hands one good call over. A function that is no file's, or not the owner's, is not remembered."""
-    from sanare import _project, _state
+    from sanare import _logs, _project, _settings, _state
     from sanare._native import native
     from sanare._request import file_of, options_of
     from sanare._source import read_text
@@ -25,6 +25,7 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
     path = os.path.abspath(guard.path)
     if _project.is_library(path):
         return
+    _logs.settle(_settings.of_project(_project.root_of(path)))
     native().remember(
         {
             "project_root": _project.root_of(path),

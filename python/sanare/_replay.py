@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 
+from sanare import _contract as _contract_of
 from sanare import _digest, _state
 from sanare._example import _NOT_GIVEN, Example
 from sanare._trial import _drained
@@ -50,7 +51,7 @@ def replay(subject: Subject, source: str) -> list[dict[str, Any]]:
 
     options = subject.call.guard.options
     examples = options.get("examples", ())
-    contract = options.get("contract")
+    contract = _contract_of.of_call(subject.call)
     if not examples and contract is None:
         return []
     code = _swap.code_in(source, subject.call.guard, subject.first_line)
@@ -91,53 +92,24 @@ def _ask(
 
 def _contract(subject: Subject, code: CodeType, contract: Any) -> dict[str, Any]:
     call = subject.call
-    mapping = contract if isinstance(contract, dict) and not _is_schema(contract) else {"return": contract}
+    mapping = _contract_of.parts(contract)
 
     def question(function: Any) -> Any:
-        for name, one in mapping.items():
-            if name != "return" and name in call.arguments:
-                apply_contract(one, call.arguments[name])
-        args, kwargs = call.as_passed()
-        if "return" in mapping:
-            apply_contract(mapping["return"], function(*args, **kwargs))
+        try:
+            for name, one in mapping.items():
+                if name != "return" and name in call.arguments:
+                    _contract_of.judge(one, call.arguments[name])
+            args, kwargs = call.as_passed()
+            if "return" in mapping:
+                _contract_of.judge(mapping["return"], function(*args, **kwargs))
+        except _contract_of.CannotJudge as why:
+            return str(why)
         return ""
 
     state, answer = _ask(subject, code, question)
     if state == "returned":
-        return _check("contract", "passed")
+        return _check("contract", "skipped" if answer else "passed", str(answer))
     return _check("contract", "skipped" if state == "skipped" else "failed", str(answer))
-
-
-def _is_schema(contract: dict[str, Any]) -> bool:
-    return any(key in contract for key in ("$schema", "type", "properties", "$ref"))
-
-
-def apply_contract(contract: Any, value: Any) -> None:
-    """Lets a validator judge a value; it raises when the value breaks it. A class judges each element of a list."""
-    if isinstance(contract, dict):
-        checker = _schema_validator(contract)
-        checker(value)
-    elif isinstance(contract, type):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, contract):
-                continue
-            validate = getattr(contract, "model_validate", None) or getattr(contract, "parse_obj", None)
-            if validate is not None:
-                validate(item)
-            elif isinstance(item, dict):
-                contract(**item)
-            else:
-                raise TypeError(f"expected {contract.__name__}, got {type(item).__name__}")
-    elif hasattr(contract, "validate_python"):
-        contract.validate_python(value)
-    else:
-        contract(value)
-
-
-def _schema_validator(schema: dict[str, Any]) -> Callable[[Any], Any]:
-    import jsonschema  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    return lambda value: jsonschema.validate(value, schema)
 
 
 def _example(subject: Subject, code: CodeType, example: Any) -> list[dict[str, Any]]:

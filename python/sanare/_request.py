@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from sanare import _project
+from sanare import _logs, _project, _settings
 from sanare._call import Call
 from sanare._compile import guard_from_text
-from sanare._frames import describe, raw
+from sanare._frames import FRAMES, describe, globals_read, raw
 from sanare._source import find_running, read_text, remembered_text, same_code
 
 TYPE_CHECKING = False
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
+    from sanare._guard import Guard
+
 
 def build(call: Call) -> dict[str, Any]:
     """The request of one heal."""
     guard = call.guard
     path = os.path.abspath(guard.path) if guard.path[:1] != "<" else guard.path
-    root = _project.root_of(path)
+    root = _project.root_of(_project.standing_for(guard.path))
+    settings = _settings.of_project(root)
+    _logs.settle(settings)
     state, first_line, source = origin(call, path, root)
     error = describe(
         call.error,
@@ -30,6 +34,7 @@ def build(call: Call) -> dict[str, Any]:
         path=guard.path,
         qualname=guard.qualname,
         code=call.code,
+        most=settings.get("evidence.frames", FRAMES),
     )
     return {
         "project_root": root,
@@ -44,6 +49,8 @@ def build(call: Call) -> dict[str, Any]:
         "error": error,
         "frames": error.pop("frames"),
         "arguments": [(name, value, file_of(value)) for name, value in call.arguments.items()],
+        "globals": globals_read(call.plain, call.function.__globals__),
+        "logs": _logs.lines(),
         "line": call.line(),
         "named": type(call.error) in guard.options.get("heal_on", ()),
         "begun": call.begun,
@@ -107,14 +114,23 @@ def origin(call: Call, path: str, root: str) -> tuple[str, int, str]:
         state = "memory"
     if text is None:
         return "none", 0, ""
-    if state == "file" and not _project.is_project(path, root):
+    library = _project.is_library(guard.path) if state == "memory" else not _project.is_project(path, root)
+    if library:
         return "library", guard.original.co_firstlineno, text
+    line = _place_in(guard, text)
+    if not line and guard.only_in_memory is not None:
+        # An earlier repair stayed in memory: its text is the one that runs.
+        text, state = guard.only_in_memory, "memory"
+        line = _place_in(guard, text)
+    return (state, line, text) if line else ("changed", 0, text)
+
+
+def _place_in(guard: Guard, text: str) -> int:
+    """The first line of the running code in this text; 0 when it is not there."""
     located = guard.located
     if located is None or located[0] is not guard.current or located[1] is not text:
         located = guard.located = (guard.current, text, _locate(text, guard.current, guard.qualname, guard.path))
-    if not located[2]:
-        return "changed", 0, text
-    return state, located[2], text
+    return located[2]
 
 
 # The files read last, with what the file system says of them: a function that fails in a loop reads its file once.

@@ -55,6 +55,9 @@ def remembered_text(path: str, namespace: dict[str, object] | None = None) -> st
     entry = getattr(linecache, "cache", {}).get(path) if linecache is not None else None
     if type(entry) is tuple and len(entry) == 4:
         return "".join(entry[2])
+    if path[:1] == "<":
+        # Text that was executed in a module's namespace is not that module's own.
+        return None
     loader = (namespace or {}).get("__loader__")
     get_source = getattr(loader, "get_source", None)
     name = (namespace or {}).get("__name__")

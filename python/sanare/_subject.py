@@ -21,7 +21,7 @@ class Subject:
     def __init__(self, call: Call) -> None:
         self.call = call
         path = call.guard.path
-        self.root = _project.root_of(os.path.abspath(path) if path[:1] != "<" else path)
+        self.root = _project.root_of(_project.standing_for(path))
         self.first_line = call.guard.current.co_firstlineno
         self.swapped: _swap.Swapped | None = None
         self.has_result = False
@@ -38,8 +38,11 @@ class Subject:
     def about(self, request: dict[str, Any]) -> None:
         """Takes from the request where the function stands in the source of today."""
         self.first_line = request["first_line"] or self.first_line
-        if request["source"] and request["first_line"] == self.call.plain.co_firstlineno:
-            self.texts = {self.call.guard.path: request["source"].split("\n")}
+        if request["source"] and request["first_line"]:
+            # Lines as the running code counts them, where the file has moved on since.
+            lines = request["source"].split("\n")
+            moved = request["first_line"] - self.call.plain.co_firstlineno
+            self.texts = {self.call.guard.path: lines[moved:] if moved > 0 else [""] * -moved + lines}
 
     def compiles(self, source: str) -> str | None:
         """The running interpreter's complaint about a module's text, or None."""
@@ -54,8 +57,9 @@ class Subject:
             return str(trouble)
         return None
 
-    def prepare(self, source: str, arguments: Sequence[tuple[str, tuple[Any, ...]]] | None) -> Trial | str:
-        """A trial of the target as this text has it, to be called in the child; or why there can be none."""
+    def prepare(self, source: str, runs: Sequence[Sequence[tuple[str, tuple[Any, ...]]] | None]) -> Trial | str:
+        """Runs of the target as this text has it, to be made in the child one after the other; or why there can be
+        none. Each is with the real arguments (None) or with these."""
         if not self.call.complete:
             return "the arguments of the call are not all known"
         if self.call.guard.kind in ("coroutine", "async_generator") and _owns_loop(self.call):
@@ -63,14 +67,15 @@ class Subject:
         code = _swap.code_in(source, self.call.guard, self.first_line)
         if isinstance(code, str):
             return code
-        return Trial(self.call, code, self.root, arguments)
+        return Trial(self.call, code, self.root, runs)
 
-    def outcome(self, data: bytes) -> dict[str, Any]:
+    def outcome(self, data: bytes) -> Any:
         """What a child sent back."""
         import marshal
 
-        outcome: dict[str, Any] = marshal.loads(data)
-        self.denied = self.denied or str(outcome.get("denied", ""))
+        outcome: Any = marshal.loads(data)
+        for one in outcome if isinstance(outcome, list) else [outcome]:
+            self.denied = self.denied or str(one.get("denied", ""))
         return outcome
 
     def readable(self) -> list[str]:
@@ -105,6 +110,12 @@ class Subject:
 
     def moment(self, name: str) -> None:
         """Told at every turn of the loop, in its order; nothing that happens here changes it."""
+        if name in ("before_swap", "after_swap"):
+            from sanare._listen import is_awaited, tell
+
+            if is_awaited(name):
+                for function in self.call.guard.living():
+                    tell(name, function)
 
     def judge(self) -> None:
         """Judges once whether the call may run again."""
@@ -130,6 +141,7 @@ class Subject:
         try:
             args, kwargs = self.call.as_passed()
             self.result = self._first(self.call.function(*args, **kwargs))
+            self.judge_result()
             self.has_result = True
             return None
         except Exception as raised:
@@ -137,6 +149,21 @@ class Subject:
         except BaseException as leaving:
             self.interrupted = leaving
             return self._not_run("the program was told to stop")
+
+    def judge_result(self) -> None:
+        """Raises when what the re-run gave breaks the contract: then the repair is none (C51)."""
+        from sanare import _contract
+
+        contract = _contract.of_call(self.call)
+        if contract is None or self.call.guard.kind not in ("function", "coroutine"):
+            return
+        wanted = _contract.parts(contract).get("return")
+        if wanted is not None:
+            try:
+                _contract.judge(wanted, self.result)
+            except _contract.CannotJudge:
+                # The gate said so and a person was asked.
+                return
 
     def _first(self, value: Any) -> Any:
         """A generator's call returns before anything ran: its first item is what says whether it works."""
@@ -169,7 +196,11 @@ class Subject:
 
     def members(self, dotted: list[str]) -> dict[str, bool]:
         """Which of these members exist in the running interpreter. Only loaded modules are looked at."""
-        return {name: _exists(name) for name in dotted}
+        from sanare._compile import _Quiet
+
+        # A library may warn of a member when it is looked at; nobody but us looked.
+        with _Quiet(__name__):
+            return {name: _exists(name) for name in dotted}
 
     def versions(self, distributions: list[str]) -> dict[str, str]:
         """Versions of installed distributions, from their metadata."""

@@ -26,6 +26,7 @@ class Swapped:
         self.guarded = guard.guarded
         self.recorder = guard.recorder
         self.codes = guard.codes
+        self.only_in_memory = guard.only_in_memory
         self.functions: list[tuple[FunctionType, CodeType, CodeType]] = []
 
 
@@ -78,6 +79,7 @@ def swap(guard: Guard, text: str, first_line: int) -> Swapped | str:
                 before.functions.append((function, old, new))
         guard.current, guard.guarded, guard.recorder = code, guarded, None
         guard.codes = (code, guarded or code)
+    guard.only_in_memory = None if _source.read_text(guard.path) == text else text
     refresh(guard, text)
     return before
 
@@ -90,6 +92,7 @@ def unswap(guard: Guard, before: Swapped, text: str | None) -> None:
                 function.__code__ = old
         guard.current, guard.guarded, guard.recorder = before.current, before.guarded, before.recorder
         guard.codes = before.codes
+    guard.only_in_memory = before.only_in_memory
     refresh(guard, text)
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Trial:
-    """A prepared trial. Called in the child, with the private folder that may be written."""
+    """Prepared runs of one text. Called in the child, with the private folder that may be written."""
 
     def __init__(
-        self, call: Call, code: CodeType, root: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None
+        self, call: Call, code: CodeType, root: str, runs: Sequence[Sequence[tuple[str, tuple[Any, ...]]] | None]
     ) -> None:
         self.call = call
         self.code = code
         self.root = root
-        self.twins = twins
+        self.runs = runs
         # Loaded before the fork: the child may find its imports shut in.
         self.marshal: Any = __import__("marshal")
         self.plain: Any = _plain()
@@ -40,23 +40,31 @@ class Trial:
     def __call__(self, folder: str = "") -> bytes:
         """Runs in the child and gives the outcome as bytes."""
         _state.in_child = True
-        outcome = self.run(folder)
-        data: bytes = self.marshal.dumps(outcome)
+        outcomes = []
+        for twins in self.runs:
+            # Each run meets the object of a method as the failing call met it.
+            own, kept = self._own()
+            outcomes.append(self.run(folder, twins))
+            if own is not None:
+                own.clear()
+                own.update(kept)
+        data: bytes = self.marshal.dumps(outcomes)
         return data
 
-    def run(self, folder: str) -> dict[str, Any]:
+    def run(self, folder: str, twins: Sequence[tuple[str, tuple[Any, ...]]] | None) -> dict[str, Any]:
         """Runs the candidate in this process. Only for a process that may be thrown away."""
         call = self.call
         for function in [*call.guard.living(), call.function]:
             function.__code__ = self.code
         arguments = dict(call.arguments)
-        if self.twins is not None:
-            for name, twin in self.twins:
+        if twins is not None:
+            for name, twin in twins:
                 arguments[name] = self._twin(twin, call.arguments.get(name), folder)
         args, kwargs = spread(self.code, arguments)
-        if self.twins is None and call.positional is not None:
+        if twins is None and call.positional is not None:
             args, kwargs = call.as_passed()
-        before = _digest.digest(list(arguments.values()))
+        aside = self._receiver(arguments)
+        before = _digest.digest(list(arguments.values()), aside)
         error: BaseException | None = None
         result: Any = None
         try:
@@ -67,18 +75,38 @@ class Trial:
             error = raised
         outcome: dict[str, Any] = {
             "state": "returned" if error is None else "raised",
-            "arguments_changed": _digest.digest(list(arguments.values())) != before,
+            "arguments_changed": _digest.digest(list(arguments.values()), aside) != before,
         }
         if error is None:
             outcome["result_type"] = _digest.type_name(result)
             outcome["result_empty"] = _digest.is_empty(result)
-            outcome["digest"] = _digest.digest(result)
+            # On made-up input old and new body must leave the object of a method alike, too.
+            whole = result if twins is None or aside is None else (result, aside[0])
+            outcome["digest"] = _digest.digest(whole)
             return outcome
         if isinstance(error, PermissionError):
             # The sandbox answers so; whether it was the sandbox is for the parent to judge from both bodies.
             outcome["denied"] = str(error.strerror or "") + (f": {error.filename}" if error.filename else "")
         outcome["failure"] = self._failure(error)
         return outcome
+
+    def _own(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """The attributes of a method's object, and a copy of them."""
+        from sanare._frames import instance_dict
+
+        receiver = self._receiver(self.call.arguments)
+        if receiver is None or isinstance(receiver[0], type):
+            return None, {}
+        own = instance_dict(receiver[0])
+        return own, dict(own)
+
+    def _receiver(self, arguments: dict[str, Any]) -> tuple[object, frozenset[str]] | None:
+        """The object of a method, and the attributes that its own body sets: those it may set under a repair too."""
+        outer, _, _ = self.call.guard.qualname.rpartition(".")
+        names = self.call.plain.co_varnames
+        if not outer or outer.endswith("<locals>") or not names or names[0] not in arguments:
+            return None
+        return arguments[names[0]], _stored(self.call.plain)
 
     def _twin(self, twin: tuple[Any, ...], real: Any, folder: str) -> Any:
         if twin[0] != "file":
@@ -114,6 +142,21 @@ class Trial:
             link = link.__context__
         failure = describe(error, traceback, root=self.root, path=guard.path, qualname=guard.qualname, code=self.code)
         return _plain_failure(failure, self.plain)
+
+
+def _stored(code: CodeType) -> frozenset[str]:
+    """Names of the attributes that the code sets or deletes, on whatever object."""
+    from opcode import opmap
+
+    stored = {opmap["STORE_ATTR"], opmap["DELETE_ATTR"]}
+    names = set()
+    high = 0
+    for at in range(0, len(code.co_code), 2):
+        operation, argument = code.co_code[at], code.co_code[at + 1] | high
+        high = argument << 8 if operation == opmap["EXTENDED_ARG"] else 0
+        if operation in stored and argument < len(code.co_names):
+            names.add(code.co_names[argument])
+    return frozenset(names)
 
 
 def _plain_failure(failure: dict[str, Any], plain: Any) -> dict[str, Any]:

@@ -68,10 +68,10 @@ class Scripted:
             return {**report, "reason": "gates_failed", "summary": complaint}
         if self.trial:
             for text in (request["source"], source):
-                prepared = subject.prepare(text, None)
+                prepared = subject.prepare(text, [None])
                 if isinstance(prepared, str):
                     return {**report, "reason": "gates_failed", "summary": prepared}
-                self.outcomes.append(subject.outcome(fork_plain(prepared)))
+                self.outcomes += subject.outcome(fork_plain(prepared))
             if self.outcomes[-1]["state"] != "returned":
                 return {**report, "reason": "gates_failed", "summary": str(self.outcomes[-1])}
         checks = subject.replay(source)
@@ -114,6 +114,10 @@ class Scripted:
             if (candidate / "pyproject.toml").exists():
                 return str(candidate), candidate.name
         return str(folder), folder.name
+
+    @staticmethod
+    def settings(root: str, options: Any = None) -> dict[str, Any]:
+        return {}
 
     @staticmethod
     def in_child(prepared: Callable[[str], bytes], readable: list[str], limits: Any = None) -> bytes:

@@ -161,7 +161,10 @@ def test_one_retry_and_the_connection_is_kept(tmp_path: Path, monkeypatch: pytes
 def test_encrypted_connections_believe_the_owners_roots_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, module = job(tmp_path)
+    modules = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        modules.append(job(tmp_path / name)[1])
     certificate, key = tmp_path / "root.pem", tmp_path / "key.pem"
     command = (
         "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
@@ -177,11 +180,11 @@ def test_encrypted_connections_believe_the_owners_roots_and_no_others(
     with ModelServer(reply(GOOD % "30"), tls=context) as server:
         use(monkeypatch, server)
         with pytest.raises(KeyError):
-            module.double({"c": 4})
+            modules[0].double({"b": 4})
         assert "no encrypted connection" in sanare.last_report().summary, sanare.last_report().summary
         assert server.requests == []
         monkeypatch.setenv("SANARE_MODEL_CA_FILE", str(certificate))
-        assert module.double({"b": 4}) == 8, str(sanare.last_report())
+        assert modules[1].double({"b": 4}) == 8, str(sanare.last_report())
         assert len(server.requests) == 1
 
 

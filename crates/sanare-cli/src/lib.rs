@@ -37,6 +37,7 @@ enum Command {
     /// Heal three small jobs in a temporary folder, offline, and show each step.
     Demo,
     /// List incidents, newest first.
+    #[command(alias = "list")]
     Incidents(command::incidents::Arguments),
     /// Show one incident: evidence, refusal report, attempts, gates, diff.
     Show(command::show::Arguments),

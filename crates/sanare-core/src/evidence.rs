@@ -98,6 +98,12 @@ pub struct Evidence {
     pub source: String,
     /// First line of the target's `def` or decorator, from 1.
     pub first_line: usize,
+    /// Module names that the target's code reads, where they hold plain data.
+    pub globals: Vec<(String, Value)>,
+    /// The listed environment variables that are set.
+    pub environment: Vec<(String, String)>,
+    /// The program's own log lines before the failure, oldest first.
+    pub logs: Vec<String>,
     /// Python's major and minor version.
     pub python: (u8, u8),
 }

@@ -20,6 +20,7 @@ mod repeat;
 mod rule;
 mod scan;
 mod search;
+mod shorten;
 mod sql;
 mod table;
 #[cfg(test)]
@@ -75,6 +76,14 @@ impl Redacted<Value> {
     /// Data read back from one of our own records; see [`Redacted::<String>::from_record`].
     pub fn from_record(value: &Value) -> Self {
         Redactor::standard().json(value)
+    }
+
+    /// The same with each text cut to the limit that its path of names has. Redacted first and cut then, so that no cut
+    /// leaves half a secret; what was cut says its whole length.
+    #[must_use]
+    pub fn cut_texts(mut self, limit: &dyn Fn(&[String]) -> usize) -> Self {
+        shorten::texts(&mut self.inner, &mut Vec::new(), limit);
+        self
     }
 }
 

@@ -30,7 +30,11 @@ pub fn twins(problem: &Problem) -> Vec<TwinCall> {
 fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
     let mut arguments = Vec::new();
     let mut tabular = false;
-    for argument in &problem.arguments {
+    for (place, argument) in problem.arguments.iter().enumerate() {
+        if place == 0 && is_receiver(problem, argument) {
+            // The object of a method stays the real one, for old and new body alike.
+            continue;
+        }
         let reader = tables
             .readers
             .iter()
@@ -54,6 +58,12 @@ fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
         arguments.push((argument.name.clone(), value));
     }
     tabular.then(|| TwinCall { arguments, label: format!("{rows} rows") })
+}
+
+/// Whether it is the `self` or `cls` of a method.
+fn is_receiver(problem: &Problem, argument: &Argument) -> bool {
+    let in_class = problem.function.rsplit_once('.').is_some_and(|(outer, _)| !outer.ends_with("<locals>"));
+    in_class && matches!(argument.name.as_str(), "self" | "cls") && matches!(argument.value, Value::Opaque(_))
 }
 
 /// Every reader that reads this argument adds its columns.

@@ -212,6 +212,23 @@ struct Texts<'a> {
     after: &'a Digest,
 }
 
+/// Whether a file could be kept at this path, made with its folder if need be. Nothing is tried: the system is asked.
+pub fn can_be_kept(path: &Path) -> bool {
+    let mut at = path;
+    while !at.exists() {
+        match at.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => at = parent,
+            _ => return false,
+        }
+    }
+    let folder = if at.is_dir() { at } else { at.parent().unwrap_or(at) };
+    #[cfg(unix)]
+    let granted = |path: &Path| matches!(system::may_write(path), system::Access::Granted);
+    #[cfg(not(unix))]
+    let granted = |path: &Path| path.metadata().is_ok_and(|found| path.is_dir() || !found.permissions().readonly());
+    granted(at) && granted(folder)
+}
+
 /// Removes what writers that died left in a folder. Running it again changes nothing.
 pub fn clean_up(folder: &Path) -> Result<Cleaned, ApplyError> {
     let lock = lock_folder(folder, folder)?;

@@ -4,6 +4,7 @@
 
 pub mod apply;
 pub mod model;
+pub mod private_file;
 pub mod process;
 pub mod project;
 pub mod sandbox;

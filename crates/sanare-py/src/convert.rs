@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
 };
+use sanare::core::value::json::shortened;
 use sanare::core::value::{Column, Table, Value};
 
 /// How much of a value is read at most.
@@ -19,6 +20,11 @@ pub struct Limits {
     pub nodes: usize,
     /// Bytes of text and binary data in all.
     pub bytes: usize,
+    /// Characters of one text, bytes of one binary value; what is longer keeps its head and says its length. 0: a value
+    /// is whole or not there.
+    pub head: usize,
+    /// Columns of a table.
+    pub columns: usize,
     /// Items of one container.
     pub items: usize,
     /// Nesting.
@@ -36,6 +42,8 @@ impl Limits {
     pub const EVIDENCE: Limits = Limits {
         nodes: 10_000,
         bytes: 256 * 1024,
+        head: 8 * 1024,
+        columns: 200,
         items: 64,
         depth: 8,
         rows: 3,
@@ -46,6 +54,8 @@ impl Limits {
     pub const LOCALS: Limits = Limits {
         nodes: 20_000,
         bytes: 1024 * 1024,
+        head: 0,
+        columns: 2_000,
         items: 2_000,
         depth: 16,
         rows: 200,
@@ -56,6 +66,8 @@ impl Limits {
     pub const DATA: Limits = Limits {
         nodes: 2_000_000,
         bytes: 64 * 1024 * 1024,
+        head: 0,
+        columns: 2_000,
         items: 200_000,
         depth: 64,
         rows: 200_000,
@@ -66,6 +78,8 @@ impl Limits {
     pub const LOOK: Limits = Limits {
         nodes: 4_000,
         bytes: 256 * 1024,
+        head: 0,
+        columns: 2_000,
         items: 500,
         depth: 16,
         rows: 50,
@@ -76,7 +90,6 @@ impl Limits {
 
 /// Nodes that may be spent on containers that were read before.
 const REPEATED: usize = 10_000;
-const COLUMNS: usize = 2_000;
 
 /// A conversion in progress: what is left of the budgets, and which containers were met.
 #[derive(Debug)]
@@ -132,7 +145,8 @@ impl Reader {
             return self.binary(bytes.as_bytes());
         }
         if let Ok(bytes) = value.cast_exact::<PyByteArray>() {
-            return self.binary(&bytes.to_vec());
+            // Only as much of it as is shown is copied out; the owner may change it at any moment.
+            return self.bytearray(bytes);
         }
         self.container(value)
     }
@@ -152,7 +166,13 @@ impl Reader {
     fn text(&mut self, text: &Bound<'_, PyString>) -> Value {
         // The characters are counted first: a long text is not even encoded.
         let length = text_length(text);
-        if self.bytes.saturating_add(length) > self.limits.bytes {
+        let left = self.limits.bytes.saturating_sub(self.bytes);
+        if self.limits.head > 0 && length > self.limits.head.min(left) {
+            let Some(head) = head_of(text, self.limits.head.min(left)) else { return Value::Cut(length) };
+            self.bytes += head.len();
+            return Value::Text(shortened(&head, length));
+        }
+        if length > left {
             return Value::Cut(length);
         }
         let text = text_of(text);
@@ -160,8 +180,30 @@ impl Reader {
         Value::Text(text)
     }
 
+    fn bytearray(&mut self, bytes: &Bound<'_, PyByteArray>) -> Value {
+        let left = self.limits.bytes.saturating_sub(self.bytes);
+        if self.limits.head == 0 && bytes.len() > left {
+            return Value::Cut(bytes.len());
+        }
+        if self.limits.head == 0 || bytes.len() <= self.limits.head.min(left) {
+            return self.binary(&bytes.to_vec());
+        }
+        let head = pyo3::types::PySlice::new(bytes.py(), 0, 1_024, 1);
+        let head = bytes.get_item(head).ok().and_then(|head| head.cast_into_exact::<PyByteArray>().ok());
+        let head = head.map(|head| head.to_vec()).unwrap_or_default();
+        self.bytes += head.len();
+        Value::Opaque(format!("{} bytes: {}…", bytes.len(), String::from_utf8_lossy(&head)))
+    }
+
     fn binary(&mut self, bytes: &[u8]) -> Value {
-        if self.bytes.saturating_add(bytes.len()) > self.limits.bytes {
+        let left = self.limits.bytes.saturating_sub(self.bytes);
+        if self.limits.head > 0 && bytes.len() > self.limits.head.min(left) {
+            // A picture of it: the record shows it like bytes that were read whole.
+            let head = bytes.get(..1_024.min(left)).unwrap_or_default();
+            self.bytes += head.len();
+            return Value::Opaque(format!("{} bytes: {}…", bytes.len(), String::from_utf8_lossy(head)));
+        }
+        if bytes.len() > left {
             return Value::Cut(bytes.len());
         }
         self.bytes += bytes.len();
@@ -325,7 +367,10 @@ impl Reader {
         let rows = frame.getattr("index").ok()?.len().ok()?;
         let head = frame.call_method1("head", (rows.min(self.limits.rows),)).ok()?;
         let mut columns = Vec::new();
-        for place in 0..names.len().min(COLUMNS) {
+        for place in 0..names.len().min(self.limits.columns) {
+            if self.spent() {
+                break;
+            }
             let label = names.get_item(place).ok()?;
             let dtype = dtypes.get_item(place).ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
             // By place and not by name: two columns may have the same one.
@@ -346,7 +391,7 @@ impl Reader {
         let head = frame.call_method1("head", (rows.min(self.limits.rows),)).ok()?;
         let series = head.call_method0("get_columns").ok()?.cast_into::<PyList>().ok()?;
         let mut columns = Vec::new();
-        for column in series.iter().take(COLUMNS) {
+        for column in series.iter().take(self.limits.columns) {
             let dtype = column.getattr("dtype").ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
             let cells = self.cells(&column.call_method0("to_list").ok()?);
             columns.push(Column {
@@ -363,7 +408,7 @@ impl Reader {
         let head = table.call_method1("slice", (0, rows.min(self.limits.rows))).ok()?;
         let names = table.getattr("column_names").ok()?.cast_into::<PyList>().ok()?;
         let mut columns = Vec::new();
-        for (place, name) in names.iter().enumerate().take(COLUMNS) {
+        for (place, name) in names.iter().enumerate().take(self.limits.columns) {
             let column = head.call_method1("column", (place,)).ok()?;
             let dtype = column.getattr("type").ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
             let cells = self.cells(&column.call_method0("to_pylist").ok()?);
@@ -456,6 +501,16 @@ pub fn text_of(text: &Bound<'_, PyString>) -> String {
         Some(bytes) => String::from_utf8_lossy(bytes.as_bytes()).into_owned(),
         None => text.to_string_lossy().into_owned(),
     }
+}
+
+/// The first characters of a text, without touching the rest of it.
+fn head_of(text: &Bound<'_, PyString>, characters: usize) -> Option<String> {
+    let end = isize::try_from(characters).ok()?;
+    // SAFETY: the object is an instance of `str`; the call gives a new reference or null with an error set.
+    #[expect(unsafe_code, reason = "a slice would ask the class of a str subclass")]
+    let head =
+        unsafe { Bound::from_owned_ptr_or_err(text.py(), pyo3::ffi::PyUnicode_Substring(text.as_ptr(), 0, end)) };
+    head.ok()?.cast_into::<PyString>().ok().map(|head| text_of(&head))
 }
 
 /// The raw instance dictionary, as `object` itself gives it.

@@ -4,11 +4,13 @@
 //! the face does the work without the interpreter's lock, and its answer goes back as plain data.
 
 mod back;
+mod capture;
 mod convert;
 mod failure;
 mod fork;
 mod memory;
 mod request;
+mod settings;
 mod subject;
 
 use std::ffi::OsString;
@@ -122,6 +124,21 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
     .map_err(PyRuntimeError::new_err)
 }
 
+/// Forgets the shapes of one function, or of all of the project; gives how many there were.
+#[pyfunction]
+#[pyo3(signature = (project_root, path=None, function=None))]
+fn forget(py: Python<'_>, project_root: PathBuf, path: Option<PathBuf>, function: Option<String>) -> PyResult<u64> {
+    quietly(py, move || {
+        if !sanare::wire::home::store_path(&project_root).exists() {
+            return Ok(0);
+        }
+        let store = memory::store_of(&project_root).map_err(|fault| fault.to_string())?;
+        let function = path.as_deref().zip(function.as_deref());
+        sanare::operations::forget::forget(store.as_ref(), function).map_err(|fault| fault.to_string())
+    })?
+    .map_err(PyRuntimeError::new_err)
+}
+
 /// The project's folder and name for a source file.
 #[pyfunction]
 fn project_of(path: PathBuf) -> (String, String) {
@@ -160,6 +177,9 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(heal, module)?)?;
     module.add_function(wrap_pyfunction!(remember, module)?)?;
+    module.add_function(wrap_pyfunction!(forget, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
+    module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
     module.add_function(wrap_pyfunction!(in_child, module)?)?;
     module.add_function(wrap_pyfunction!(plain, module)?)?;
     module.add_function(wrap_pyfunction!(project_of, module)?)?;

@@ -1,12 +1,14 @@
 //! The dictionary of `sanare._request.build` as the face's request.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sanare::core::classify::{Class, classify};
 use sanare::core::evidence::{Argument, Evidence, FileView};
 use sanare::core::outcome::Reason;
+use sanare::core::settings::Settings;
 use sanare::core::value::Value;
 use sanare::effects::project::{Interpreter, Project, may_rewrite};
 use sanare::operations::heal::{HealRequest, More};
@@ -27,10 +29,18 @@ const OPTIONS: [&str; 9] = ["mode", "remember", "rerun", "write", "attempts", "d
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
     let path = PathBuf::from(text(request, "path"));
-    let project = project_of_file(&path);
+    let root = text(request, "project_root");
+    let project = match root.is_empty() {
+        true => project_of_file(&path),
+        // What is no file has no project of its own: the host says which one it belongs to.
+        false => Project::of_folder(Path::new(&root), std::env::home_dir().as_deref()),
+    };
     let error = dict(request, "error").unwrap_or_else(|| PyDict::new(request.py()));
     let frames = get(request, "frames");
-    let mut reader = Reader::new(Limits::EVIDENCE);
+    let options = options(request);
+    // Broken settings refuse the heal and leave all values out of the record; what is read meanwhile has the defaults.
+    let settings = sanare::wire::settings::settings(&project.root, &options).ok();
+    let mut reader = Reader::new(settings.as_ref().map_or(Limits::EVIDENCE, evidence_limits));
     let mut failure = failure(&error, &mut reader, Origin::Live);
     let arguments = arguments(request, &mut reader, 0);
     failure.frames =
@@ -46,13 +56,17 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         first_line: count(request, "first_line"),
         source_trouble,
         unsupported,
+        in_memory: text(request, "origin") == "memory",
         named: flag(request, "named"),
-        options: options(request),
+        options,
         evidence: Evidence {
             failure,
             arguments,
             source: text(request, "source"),
             first_line: count(request, "first_line"),
+            globals: globals(request, &mut reader),
+            environment: settings.as_ref().map(environment).unwrap_or_default(),
+            logs: logs(request),
             python: version(request),
         },
         more: repairable.then(|| more(request)),
@@ -90,18 +104,64 @@ fn trouble(
         return (Some((Reason::UnsupportedTarget, "several different failures in one group".to_owned())), None);
     }
     match text(request, "origin").as_str() {
-        "file" | "library" => {
-            let folders = |name: &str| -> Vec<PathBuf> {
-                let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
-                found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
-            };
-            let interpreter = Interpreter { stdlib: folders("stdlib"), packages: folders("packages") };
+        // Whatever is asked for, a library's code is not changed, in memory either.
+        "library" => (Some((Reason::UnsupportedTarget, why_library(request, path, project))), None),
+        "file" => {
+            let interpreter = interpreter(request);
             (None, may_rewrite(path, project, &interpreter).err().map(|why| why.to_string()))
         }
         "changed" => (say(Reason::SourceChanged), None),
-        "memory" => (Some((Reason::NoSource, "the source is not in a file".to_owned())), None),
+        "memory" => (None, None),
         _ => (say(Reason::NoSource), None),
     }
+}
+
+fn why_library(request: &Bound<'_, PyDict>, path: &Path, project: &Project) -> String {
+    let why = may_rewrite(path, project, &interpreter(request)).err().map(|why| why.to_string());
+    why.unwrap_or_else(|| "the source is not the project's".to_owned())
+}
+
+fn interpreter(request: &Bound<'_, PyDict>) -> Interpreter {
+    let folders = |name: &str| -> Vec<PathBuf> {
+        let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
+        found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
+    };
+    Interpreter { stdlib: folders("stdlib"), packages: folders("packages") }
+}
+
+/// How much is read for the record, as the settings say.
+pub fn evidence_limits(settings: &Settings) -> Limits {
+    let count = |path: &str| usize::try_from(settings.number(path)).unwrap_or(usize::MAX);
+    let most = count("evidence.disk.arguments").max(count("evidence.disk.locals"));
+    Limits {
+        nodes: count("evidence.nodes"),
+        bytes: count("evidence.size"),
+        head: most.saturating_add(1_024).max(4_096),
+        time: Duration::from_millis(settings.number("evidence.time")),
+        ..Limits::EVIDENCE
+    }
+}
+
+/// The listed environment variables that are set; no others are read (C38). With the interpreter's lock held, so that
+/// the program does not change them at the same time.
+pub fn environment(settings: &Settings) -> Vec<(String, String)> {
+    let names = settings.list("evidence.environment_vars").into_iter();
+    names.filter_map(|name| std::env::var(&name).ok().map(|value| (name, value))).collect()
+}
+
+/// Module names that the target reads, as `(name, value)`.
+pub fn globals(request: &Bound<'_, PyDict>, reader: &mut Reader) -> Vec<(String, Value)> {
+    let pairs = get(request, "globals").map(|list| items(&list)).unwrap_or_default();
+    let named = pairs.iter().filter_map(|pair| match items(pair).as_slice() {
+        [name, value] => Some((plain_text(name), reader.read(value))),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// The program's own log lines, oldest first.
+pub fn logs(request: &Bound<'_, PyDict>) -> Vec<String> {
+    get(request, "logs").map(|list| items(&list).iter().map(plain_text).collect()).unwrap_or_default()
 }
 
 /// Options as the face takes them.
@@ -168,6 +228,7 @@ fn count(request: &Bound<'_, PyDict>, name: &str) -> usize {
     integer(request, name).and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
-fn version(request: &Bound<'_, PyDict>) -> (u8, u8) {
+/// The interpreter's version.
+pub fn version(request: &Bound<'_, PyDict>) -> (u8, u8) {
     get(request, "python").and_then(|pair| pair.extract().ok()).unwrap_or((3, 10))
 }

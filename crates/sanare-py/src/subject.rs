@@ -16,8 +16,8 @@ pub struct PySubject {
     object: Py<PyAny>,
     allowance: Allowance,
     fences: Option<Fences>,
-    /// What the old body was refused: the same is no fault of a candidate.
-    usual: Option<Vec<&'static str>>,
+    /// The last text that was tried with the real arguments alone, and what came of it.
+    tried: Option<(String, Ran)>,
     /// What must leave at once, such as Ctrl-C during a trial.
     pub interrupted: Option<PyErr>,
 }
@@ -25,7 +25,7 @@ pub struct PySubject {
 impl PySubject {
     /// Takes the object.
     pub fn new(object: &Bound<'_, PyAny>, allowance: Allowance) -> Self {
-        Self { object: object.clone().unbind(), allowance, fences: None, usual: None, interrupted: None }
+        Self { object: object.clone().unbind(), allowance, fences: None, tried: None, interrupted: None }
     }
 
     fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
@@ -41,42 +41,29 @@ impl Subject for PySubject {
     }
 
     fn trial(&mut self, module: &str, arguments: Option<&[(String, TwinValue)]>) -> Result<Ran, SubjectFault> {
-        let mut fences = self.fences.take();
-        let allowance = self.allowance;
-        let tried = self.ask(|py, object| {
-            let prepared = object.call_method1("prepare", (module, twins(py, arguments)?))?;
-            if let Ok(why) = prepared.cast::<PyString>() {
-                return Ok((None, Ran::ended(RanState::CannotRun, why.to_string_lossy())));
-            }
-            let child = match &fences {
-                Some(fences) => fences.run(py, &prepared),
-                None => {
-                    let readable: Vec<String> = object.call_method0("readable")?.extract()?;
-                    match Fences::make(&readable, allowance) {
-                        Ok(made) => fences.insert(made).run(py, &prepared),
-                        Err(child) => child,
-                    }
-                }
-            };
-            match child {
-                Child::Sent(bytes, denied) => {
-                    let outcome = object.call_method1("outcome", (PyBytes::new(py, &bytes),))?;
-                    Ok((Some(Ok(denied)), ran(&outcome.cast_into::<PyDict>()?)))
-                }
-                Child::Ended(state, detail) => Ok((None, Ran::ended(state, detail))),
-                Child::Interrupted(error) => Ok((Some(Err(error)), Ran::ended(RanState::CannotRun, "interrupted"))),
-            }
-        });
-        self.fences = fences;
-        let (child, ran) = tried?;
-        match child {
-            Some(Err(error)) => {
-                self.interrupted = Some(error);
-                Err(SubjectFault("the program was told to stop".to_owned()))
-            }
-            Some(Ok(denied)) => Ok(self.with_denied(ran, denied)),
-            None => Ok(ran),
+        Ok(self.run(module, &[arguments])?.pop().unwrap_or_else(|| Ran::ended(RanState::CannotRun, "it was not run")))
+    }
+
+    fn trials(&mut self, module: &str, runs: &[Option<&[(String, TwinValue)]>]) -> Result<Vec<Ran>, SubjectFault> {
+        // The last layer of a repair was tried with the real arguments already.
+        let known = self.tried.as_ref().filter(|(text, _)| text == module).map(|(_, ran)| ran.clone());
+        let asked: Vec<_> = runs.iter().copied().filter(|arguments| arguments.is_some() || known.is_none()).collect();
+        let mut rans = match asked.len() {
+            0 => Vec::new(),
+            _ => self.run(module, &asked)?,
+        };
+        // One of several that ends the child leaves nothing known of the others: each has a child of its own then.
+        if rans.len() != asked.len() {
+            rans = asked.iter().map(|arguments| self.trial(module, *arguments)).collect::<Result<_, _>>()?;
         }
+        let mut rans = rans.into_iter();
+        Ok(runs
+            .iter()
+            .filter_map(|arguments| match (arguments, &known) {
+                (None, Some(ran)) => Some(ran.clone()),
+                _ => rans.next(),
+            })
+            .collect())
     }
 
     fn replay(&mut self, module: &str) -> Result<Vec<Check>, SubjectFault> {
@@ -130,17 +117,63 @@ impl Subject for PySubject {
 }
 
 impl PySubject {
-    /// A candidate that goes on after a refusal is refused all the same, unless the old body was refused that too.
-    fn with_denied(&mut self, ran: Ran, denied: Vec<&'static str>) -> Ran {
-        let Some(usual) = &self.usual else {
-            self.usual = Some(denied);
-            return ran;
-        };
-        let new: Vec<_> = denied.into_iter().filter(|name| !usual.contains(name)).collect();
-        if new.is_empty() {
-            return ran;
+    /// Runs these in one child. Several that did not all come to an answer give none.
+    fn run(&mut self, module: &str, runs: &[Option<&[(String, TwinValue)]>]) -> Result<Vec<Ran>, SubjectFault> {
+        let mut fences = self.fences.take();
+        let allowance = self.allowance;
+        let tried = self.ask(|py, object| {
+            let arguments = PyList::empty(py);
+            for run in runs {
+                arguments.append(twins(py, *run)?)?;
+            }
+            let prepared = object.call_method1("prepare", (module, arguments))?;
+            if let Ok(why) = prepared.cast::<PyString>() {
+                let why = why.to_string_lossy();
+                return Ok(Ok(runs.iter().map(|_| Ran::ended(RanState::CannotRun, why.as_ref())).collect()));
+            }
+            let child = match &fences {
+                Some(fences) => fences.run(py, &prepared),
+                None => {
+                    let readable: Vec<String> = object.call_method0("readable")?.extract()?;
+                    match Fences::make(&readable, allowance) {
+                        Ok(made) => fences.insert(made).run(py, &prepared),
+                        Err(child) => child,
+                    }
+                }
+            };
+            Ok(match child {
+                Child::Sent(bytes, denied) => {
+                    let outcomes = object.call_method1("outcome", (PyBytes::new(py, &bytes),))?;
+                    let denied: Vec<String> = denied.into_iter().map(str::to_owned).collect();
+                    let outcomes = items(&outcomes);
+                    Ok(outcomes
+                        .iter()
+                        .filter_map(|outcome| outcome.cast::<PyDict>().ok())
+                        .map(|outcome| Ran { denied: denied.clone(), ..ran(outcome) })
+                        .collect())
+                }
+                Child::Ended(state @ (RanState::NoIsolation | RanState::CannotRun), detail) => {
+                    Ok(runs.iter().map(|_| Ran::ended(state, detail.as_str())).collect())
+                }
+                Child::Ended(state, detail) if runs.len() == 1 => Ok(vec![Ran::ended(state, detail)]),
+                Child::Ended(..) => Ok(Vec::new()),
+                Child::Interrupted(error) => Err(error),
+            })
+        });
+        self.fences = fences;
+        match tried? {
+            Err(error) => {
+                self.interrupted = Some(error);
+                Err(SubjectFault("the program was told to stop".to_owned()))
+            }
+            Ok(rans) => {
+                let rans: Vec<Ran> = rans;
+                if let ([None], [ran]) = (runs, rans.as_slice()) {
+                    self.tried = Some((module.to_owned(), ran.clone()));
+                }
+                Ok(rans)
+            }
         }
-        Ran { state: RanState::Denied, detail: format!("refused: {}", new.join(", ")), ..ran }
     }
 }
 
@@ -169,6 +202,7 @@ fn ran(outcome: &Bound<'_, PyDict>) -> Ran {
         result_empty: flag(outcome, "result_empty"),
         arguments_changed: flag(outcome, "arguments_changed"),
         failure: dict(outcome, "failure").map(|described| whole_failure(&described, Origin::Child)),
+        denied: Vec::new(),
         detail: format!("{}{}", text(outcome, "denied"), text(outcome, "detail")),
     }
 }

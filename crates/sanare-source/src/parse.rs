@@ -55,6 +55,14 @@ impl Source {
         self.text.get(node.range().to_std_range()).unwrap_or_default()
     }
 
+    /// The text of a node with the white space before it on its first line, so that all its lines are indented alike.
+    pub fn whole_lines(&self, node: impl Ranged) -> &str {
+        let range = node.range().to_std_range();
+        let before = self.text.get(..range.start).unwrap_or_default();
+        let blank = before.len() - before.trim_end_matches([' ', '\t', '\u{c}']).len();
+        self.text.get(range.start - blank..range.end).unwrap_or_default()
+    }
+
     /// Line of an offset, from 1.
     pub fn line(&self, offset: usize) -> usize {
         line_of(&self.text, offset)

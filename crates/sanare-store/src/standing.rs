@@ -22,7 +22,7 @@ impl Standing {
         const ON_THE_WAY: [&str; 9] =
             ["opened", "evident", "diagnosed", "proposed", "judged", "checked", "approved", "prepared", "undoing"];
         match entry.step.as_str() {
-            "closed" => Some(Self::Closed),
+            "closed" | "captured" => Some(Self::Closed),
             "waiting" => Some(Self::Waiting),
             "applied" if entry.payload.as_ref().get("standing").is_some_and(|why| *why != Json::Null) => {
                 Some(Self::Applied)

@@ -1,7 +1,10 @@
 //! What every front offers, one file an operation.
 
+pub mod capture;
 pub mod diff;
 pub mod doctor;
+pub mod evidence;
+pub mod forget;
 pub mod heal;
 pub mod incidents;
 pub mod recover;

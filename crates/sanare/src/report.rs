@@ -12,6 +12,8 @@ use serde_json::{Value as Json, json};
 pub struct Report {
     /// The incident's id.
     pub id: String,
+    /// `incident`, or `capture` for what the program itself asked to keep.
+    pub kind: String,
     /// Equal failures share it.
     pub fingerprint: String,
     /// `open`, `waiting`, `applied`, `closed`.
@@ -76,7 +78,8 @@ pub struct Attempt {
 impl Report {
     /// Renders the records of one incident.
     pub fn from_records(id: &Id, records: &[Record]) -> Self {
-        let mut report = Self { id: id.to_string(), status: "open".to_owned(), ..Self::default() };
+        let mut report =
+            Self { id: id.to_string(), kind: "incident".to_owned(), status: "open".to_owned(), ..Self::default() };
         for record in records {
             report.take(record);
         }
@@ -107,6 +110,7 @@ impl Report {
             "applied" => self.applied(&payload),
             "undoing" => self.rerun = format!("failed: {}", text(&payload["detail"])),
             "closed" => self.closed(&payload, record.at),
+            "captured" => self.captured(&payload, record.at),
             _ => {}
         }
     }
@@ -168,6 +172,16 @@ impl Report {
         }
     }
 
+    fn captured(&mut self, payload: &Json, at: u64) {
+        self.kind = "capture".to_owned();
+        self.status = "closed".to_owned();
+        self.summary = text(&payload["label"]);
+        self.function = text(&payload["function"]);
+        self.path = text(&payload["path"]);
+        self.line = payload["line"].as_u64().unwrap_or(0);
+        (self.created_at, self.closed_at) = (at, at);
+    }
+
     /// Status and outcome as their types; `None` where the record is not complete.
     pub fn ended(&self) -> Option<(Status, Option<Outcome>, Option<Reason>)> {
         let read = |word: &str| json!(word);
@@ -221,6 +235,9 @@ impl Report {
 
     /// Status, outcome and reason in a few words.
     pub fn headline(&self) -> String {
+        if self.kind == "capture" {
+            return if self.summary.is_empty() { "capture".to_owned() } else { format!("capture: {}", self.summary) };
+        }
         let state = if self.outcome.is_empty() { &self.status } else { &self.outcome };
         match self.reason.as_str() {
             "" | "ok" => state.clone(),

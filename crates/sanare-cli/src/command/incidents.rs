@@ -1,6 +1,6 @@
 //! `sanare incidents`.
 
-use sanare::operations::incidents::incidents;
+use sanare::operations::incidents::of_kind;
 
 use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
@@ -10,6 +10,9 @@ pub(crate) struct Arguments {
     /// Only this status or outcome: open, waiting, applied, closed, healed, rolled_back, escalated, refused.
     #[arg(long)]
     status: Option<String>,
+    /// What to list: incidents, or what `sanare.capture` kept.
+    #[arg(long, default_value = "incident", value_parser = ["incident", "capture"])]
+    kind: String,
     /// How many at most.
     #[arg(long, default_value_t = 50)]
     limit: usize,
@@ -17,7 +20,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let store = context.store()?;
-    let found = incidents(store.as_ref(), arguments.status.as_deref(), arguments.limit).map_err(Exit::store)?;
+    let found =
+        of_kind(store.as_ref(), &arguments.kind, arguments.status.as_deref(), arguments.limit).map_err(Exit::store)?;
     if context.json {
         return Ok(Printed::text(pretty(&found)));
     }

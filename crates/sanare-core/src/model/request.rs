@@ -42,13 +42,17 @@ pub struct Attempt {
 pub struct Amounts {
     /// Of an argument.
     pub arguments: usize,
-    /// Of a local variable.
+    /// Of a local or module variable.
     pub locals: usize,
+    /// Of an environment variable.
+    pub environment: usize,
+    /// Log lines.
+    pub logs: usize,
 }
 
 impl Default for Amounts {
     fn default() -> Self {
-        Self { arguments: 1_000, locals: 400 }
+        Self { arguments: 1_000, locals: 400, environment: 0, logs: 50 }
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Ran {
     pub arguments_changed: bool,
     /// How it failed, where it did.
     pub failure: Option<Failure>,
+    /// System calls that the run was refused, whether or not it went on without them.
+    pub denied: Vec<String>,
     /// Words for people.
     pub detail: String,
 }
@@ -55,6 +57,7 @@ impl Ran {
             result_empty: false,
             arguments_changed: false,
             failure: None,
+            denied: Vec::new(),
             detail: detail.into(),
         }
     }
@@ -83,6 +86,15 @@ pub trait Subject {
     /// # Errors
     /// [`SubjectFault`] when the host itself broke.
     fn trial(&mut self, module: &str, arguments: Option<&[(String, TwinValue)]>) -> Result<Ran, SubjectFault>;
+
+    /// Several [`trials`](Self::trial) of one module text, in this order. A host may run them in one copy of the
+    /// process: forks are what a heal spends most of its time with.
+    ///
+    /// # Errors
+    /// [`SubjectFault`] when the host itself broke.
+    fn trials(&mut self, module: &str, runs: &[Option<&[(String, TwinValue)]>]) -> Result<Vec<Ran>, SubjectFault> {
+        runs.iter().map(|arguments| self.trial(module, *arguments)).collect()
+    }
 
     /// Replays recorded calls, examples and contracts against this module text: one check each.
     ///

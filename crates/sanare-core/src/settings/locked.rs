@@ -23,6 +23,7 @@ const LOCKS: &[(&str, Lock)] = &[
     ("evidence.disk.environment", Lock::AtMost(300)),
     ("evidence.model.arguments", Lock::AtMost(300)),
     ("evidence.model.locals", Lock::AtMost(300)),
+    ("evidence.model.environment", Lock::AtMost(300)),
 ];
 
 /// Tightens the settings if `profile = "locked"`, and says which keys are looser than it allows.

@@ -34,7 +34,9 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
         Value::Float(number) if number.is_finite() => json!(number),
         Value::Float(number) => json!(format!("<float {number}>")),
         Value::Text(text) => json!(cut(text, limits.characters)),
-        Value::Bytes(bytes) => json!(format!("<{} bytes: {}>", bytes.len(), cut(&String::from_utf8_lossy(bytes), 200))),
+        Value::Bytes(bytes) => {
+            json!(format!("<{} bytes: {}>", bytes.len(), cut(&String::from_utf8_lossy(bytes), limits.characters)))
+        }
         Value::List(items) => {
             let mut kept: Vec<Json> = items.iter().take(limits.items).map(|item| to_json(item, inner)).collect();
             if items.len() > limits.items {
@@ -67,19 +69,34 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
     }
 }
 
-/// The first characters of a text, and how many there are in all if it was cut.
+/// The first characters of a text, and how many there are in all if it was cut. A text that says so already keeps its
+/// whole length.
 pub fn cut(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
+    let (body, whole) = uncut(text);
+    match body.char_indices().nth(limit) {
         None => text.to_owned(),
-        Some((at, _)) => {
-            format!("{}… <{} characters>", text.get(..at).unwrap_or_default(), text.chars().count())
-        }
+        Some((at, _)) => shortened(body.get(..at).unwrap_or_default(), whole.unwrap_or_else(|| body.chars().count())),
     }
+}
+
+/// The head of a text of so many characters.
+pub fn shortened(head: &str, characters: usize) -> String {
+    format!("{head}… <{characters} characters>")
+}
+
+/// A text without the mark that [`shortened`] left, and the length that the mark names.
+pub fn uncut(text: &str) -> (&str, Option<usize>) {
+    let mark = || {
+        let rest = text.strip_suffix(" characters>")?;
+        let (body, number) = rest.rsplit_once("… <")?;
+        Some((body, number.parse::<usize>().ok()?))
+    };
+    mark().map_or((text, None), |(body, whole)| (body, Some(whole)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, to_json};
+    use super::{Limits, cut, shortened, to_json};
     use crate::value::Value;
 
     #[test]
@@ -87,5 +104,11 @@ mod tests {
         let limits = Limits { characters: 3, items: 2, depth: 3 };
         let value = Value::List(vec![Value::Text("abcdef".into()), Value::Int(1), Value::Int(2)]);
         assert_eq!(to_json(&value, limits).to_string(), r#"["abc… <6 characters>",1,"<1 more items>"]"#);
+    }
+
+    #[test]
+    fn a_text_that_was_cut_before_keeps_its_whole_length() {
+        assert_eq!(cut(&shortened("abcdef", 50_000_000), 3), "abc… <50000000 characters>");
+        assert_eq!(cut("abc… <six characters>", 5), "abc… … <21 characters>");
     }
 }

@@ -1,6 +1,7 @@
 //! Judged to checked: the gates, cheap to dear; the first failure ends the candidate and teaches the next attempt.
 
 use sanare_core::approval::Binding;
+use sanare_core::evidence::TwinValue;
 use sanare_core::gate::{Check, Gate, GateReport};
 use sanare_core::hash::Digest;
 use sanare_core::port::target::Placed;
@@ -80,35 +81,80 @@ fn dynamic_gates(
     if report.first_failure().is_some() {
         return Ok(());
     }
-    trial(placed, world, report)?;
+    let runs = Runs::of(proposed, placed, world)?;
+    trial(&runs, report);
     if report.first_failure().is_some() {
         return Ok(());
     }
-    replay(proposed, placed, world, report)
+    twins(&runs, report);
+    if report.first_failure().is_some() {
+        return Ok(());
+    }
+    report.checks.extend(world.subject.replay(&placed.module)?);
+    Ok(())
 }
 
-/// Gate 5. A candidate that the sandbox cannot judge is skipped, never passed.
-fn trial(placed: &Placed, world: &mut World<'_>, report: &mut GateReport) -> Result<(), Fault> {
-    let old_module = world.target.module().to_owned();
-    let before = world.subject.trial(&old_module, None)?;
-    let skip = match before.state {
+/// What both bodies did with the real arguments and with each twin of the old shape.
+struct Runs<'a> {
+    old: Ran,
+    new: Option<Ran>,
+    twins: Vec<(&'a str, Ran, Option<Ran>)>,
+}
+
+impl<'a> Runs<'a> {
+    /// Twins run before the real call, for both bodies alike: a call that fails half-way may leave the copy changed.
+    /// The candidate is only run where the old body has something to compare with.
+    fn of(proposed: &'a Proposed, placed: &Placed, world: &mut World<'_>) -> Result<Self, Fault> {
+        let old_module = world.target.module().to_owned();
+        let twins = &proposed.candidate.twins;
+        let all = |real: bool| -> Vec<Option<&'a [(String, TwinValue)]>> {
+            twins.iter().map(|twin| Some(twin.arguments.as_slice())).chain(real.then_some(None)).collect()
+        };
+        let mut before = world.subject.trials(&old_module, &all(true))?;
+        let old = before.pop().unwrap_or_else(|| Ran::ended(RanState::CannotRun, "it was not run"));
+        let judged = trial_skipped(&old).is_none();
+        let wanted = judged || before.iter().any(|ran| ran.state == RanState::Returned);
+        let mut after = if wanted { world.subject.trials(&placed.module, &all(judged))? } else { Vec::new() };
+        let new = if judged { after.pop() } else { None };
+        let mut after = after.into_iter();
+        let twins = twins.iter().zip(before).map(|(twin, old)| (twin.label.as_str(), old, after.next())).collect();
+        Ok(Self { old, new, twins })
+    }
+}
+
+/// Why the old body's run proves nothing about a candidate, if so.
+fn trial_skipped(before: &Ran) -> Option<String> {
+    match before.state {
         RanState::NoIsolation | RanState::CannotRun => Some(before.detail.clone()),
         RanState::Returned => Some("the old body does not fail in the sandbox".to_owned()),
         RanState::Denied => Some(format!("the old body itself asks for {}", before.detail)),
         _ => None,
-    };
-    if let Some(why) = skip {
-        report.checks.push(Check::skipped(Gate::Trial, "undo_refails", why));
-        return Ok(());
     }
-    report.checks.push(Check::passed(Gate::Trial, "undo_refails"));
-    let after = world.subject.trial(&placed.module, None)?;
-    report.checks.extend(judge_ran(&before, &after));
-    Ok(())
+}
+
+/// Gate 5. A candidate that the sandbox cannot judge is skipped, never passed.
+fn trial(runs: &Runs<'_>, report: &mut GateReport) {
+    match (trial_skipped(&runs.old), &runs.new) {
+        (Some(why), _) => report.checks.push(Check::skipped(Gate::Trial, "undo_refails", why)),
+        (None, None) => report.checks.push(Check::skipped(Gate::Trial, "returns", "it was not run")),
+        (None, Some(new)) => {
+            report.checks.push(Check::passed(Gate::Trial, "undo_refails"));
+            report.checks.extend(judge_ran(&runs.old, new));
+        }
+    }
+}
+
+/// What the candidate was refused and the old body was not: going on after it is no excuse.
+fn newly_denied(before: &Ran, after: &Ran) -> Option<String> {
+    let new: Vec<&str> = after.denied.iter().filter(|it| !before.denied.contains(it)).map(String::as_str).collect();
+    (!new.is_empty()).then(|| format!("refused: {}", new.join(", ")))
 }
 
 fn judge_ran(before: &Ran, after: &Ran) -> Vec<Check> {
     let gate = Gate::Trial;
+    if let (RanState::Returned | RanState::Raised, Some(denied)) = (after.state, newly_denied(before, after)) {
+        return vec![Check::failed(gate, "no_denied_effect", denied)];
+    }
     match after.state {
         RanState::Returned => {}
         RanState::Raised => return vec![Check::failed(gate, "returns", failure_text(after))],
@@ -140,25 +186,30 @@ fn failure_text(ran: &Ran) -> String {
     }
 }
 
-/// Gate 6: shape twins, then recorded calls and examples.
-fn replay(proposed: &Proposed, placed: &Placed, world: &mut World<'_>, report: &mut GateReport) -> Result<(), Fault> {
-    let old_module = world.target.module().to_owned();
+/// Gate 6, first part: on input of the old shape both bodies agree.
+fn twins(runs: &Runs<'_>, report: &mut GateReport) {
     let mut agreed = Vec::new();
     let mut silent = Vec::new();
-    for twin in &proposed.candidate.twins {
-        let old = world.subject.trial(&old_module, Some(&twin.arguments))?;
+    for (label, old, new) in &runs.twins {
         if old.state != RanState::Returned {
-            silent.push(format!("{}: the old body does not return on it", twin.label));
+            silent.push(format!("{label}: the old body does not return on it"));
             continue;
         }
-        let new = world.subject.trial(&placed.module, Some(&twin.arguments))?;
-        if new.state != RanState::Returned || new.digest != old.digest {
-            let what = if new.state == RanState::Returned { "another result".to_owned() } else { failure_text(&new) };
-            let reason = format!("on input of the old shape ({}) the candidate gives {what}", twin.label);
-            report.checks.push(Check::failed(Gate::Replay, "twin", reason));
-            return Ok(());
-        }
-        agreed.push(twin.label.clone());
+        let what = match new {
+            None => "nothing".to_owned(),
+            Some(new) => match newly_denied(old, new) {
+                Some(denied) => denied,
+                None if new.state == RanState::Returned && new.digest == old.digest => {
+                    agreed.push(*label);
+                    continue;
+                }
+                None if new.state == RanState::Returned => "another result".to_owned(),
+                None => failure_text(new),
+            },
+        };
+        let reason = format!("on input of the old shape ({label}) the candidate gives {what}");
+        report.checks.push(Check::failed(Gate::Replay, "twin", reason));
+        return;
     }
     report.checks.push(match (agreed.is_empty(), silent.first()) {
         (false, _) => {
@@ -169,6 +220,4 @@ fn replay(proposed: &Proposed, placed: &Placed, world: &mut World<'_>, report: &
         (true, Some(why)) => Check::skipped(Gate::Replay, "twin", why.clone()),
         (true, None) => Check::skipped(Gate::Replay, "twin", "no input of the old shape could be made"),
     });
-    report.checks.extend(world.subject.replay(&placed.module)?);
-    Ok(())
 }

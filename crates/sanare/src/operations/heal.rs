@@ -6,18 +6,18 @@ use sanare_core::classify::{Class, Classified};
 use sanare_core::evidence::{Evidence, Failure};
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::incident::{FingerprintParts, Incident, Rules, fingerprint};
+use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
 use sanare_core::port::store::Rest;
-use sanare_core::port::{Clock, Proposer, Store, Subject};
-use sanare_core::redact::{Redacted, Redactor};
+use sanare_core::port::{Clock, Proposer, Store, Subject, Target};
+use sanare_core::redact::Redactor;
 use sanare_core::settings::Settings;
-use sanare_core::value::json::{Limits, to_json};
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, World, run};
 use sanare_source::VetContext;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
+use crate::operations::evidence::{Amounts, recorded};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
@@ -47,6 +47,8 @@ pub struct HealRequest {
     pub source_trouble: Option<(Reason, String)>,
     /// Why the file may not be changed (C101), if it may not.
     pub unsupported: Option<String>,
+    /// Whether the evidence's source is no file: an interactive shell's, a notebook's (C103).
+    pub in_memory: bool,
     /// Whether the owner named this very class in `heal_on` (C27).
     pub named: bool,
     /// Options given to the decorator, by name.
@@ -84,8 +86,13 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
     }
-    if let Some(More(complete)) = request.more.take() {
+    let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
+    if let Some(More(complete)) = request.more.take().filter(|_| !only_looked_at) {
         complete(&mut request.evidence);
+    }
+    if request.in_memory && incident.rules.write == Write::File && request.source_trouble.is_none() {
+        let why = "the source is not in a file; `write=\"memory\"` repairs the running function alone";
+        request.source_trouble = Some((Reason::NoSource, why.to_owned()));
     }
     let target_settings = TargetSettings {
         path: &request.path,
@@ -96,19 +103,30 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         context: vet_context(settings.as_ref(), request.evidence.python),
         unsupported: request.unsupported.clone(),
     };
-    let target = SourceTarget::read(target_settings);
-    let (class, not_ours) = classify(&request, target.as_ref().err());
-    let Ok(target) = target else {
-        return without_target(store, &incident, &request.evidence, class, not_ours, subject, &clock);
+    let target = match request.in_memory {
+        true => SourceTarget::in_memory(target_settings, &request.evidence.source),
+        false => SourceTarget::read(target_settings),
     };
-    request.evidence.source = sanare_core::port::Target::module(&target).to_owned();
+    let parses = |target: &SourceTarget| sanare_source::parse::Source::parse(target.module()).is_ok();
+    if target.as_ref().is_ok_and(|target| !parses(target)) && request.source_trouble.is_none() {
+        let why = "the source of today does not parse, so that it is not the code that runs";
+        request.source_trouble = Some((Reason::SourceChanged, why.to_owned()));
+    }
+    let (class, not_ours) = classify(&request, target.as_ref().err());
+    let amounts = settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk);
+    let Ok(target) = target else {
+        let recorded = recorded(&request.evidence, amounts);
+        let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
+        return without_target(store, &case, subject, &clock);
+    };
+    request.evidence.source = target.module().to_owned();
     let remembered = remembered(store, &request);
     let mut drift = DriftProposer { remembered: remembered.clone() };
-    let mut model = settings
-        .as_ref()
-        .and_then(|settings| ModelProposer::configured(settings, &request.project_root, store, &clock, &incident, remembered));
+    let mut model = settings.as_ref().and_then(|settings| {
+        ModelProposer::configured(settings, &request.project_root, store, &clock, &incident, remembered)
+    });
     let order = settings.as_ref().map(|settings| settings.list("heal.proposers")).unwrap_or_default();
-    let recorded = recorded(&request.evidence);
+    let recorded = recorded(&request.evidence, amounts);
     let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
     let mut world = World { store, subject, target: &target, proposers: Vec::new(), clock: &clock };
     let (mut drift, mut model) =
@@ -118,19 +136,10 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     finish(store, &incident, &clock)
 }
 
-fn without_target(
-    store: &dyn Store,
-    incident: &Incident,
-    evidence: &Evidence,
-    class: String,
-    not_ours: Option<(Reason, String)>,
-    subject: &mut dyn Subject,
-    clock: &SystemClock,
-) -> Report {
+fn without_target(store: &dyn Store, case: &Case<'_>, subject: &mut dyn Subject, clock: &SystemClock) -> Report {
     let target = sanare_core::port::scripted::ScriptedTarget::new("");
-    let case = Case { incident, evidence, class, not_ours, recorded: recorded(evidence) };
-    run(&case, &mut World { store, subject, target: &target, proposers: Vec::new(), clock });
-    finish(store, incident, clock)
+    run(case, &mut World { store, subject, target: &target, proposers: Vec::new(), clock });
+    finish(store, case.incident, clock)
 }
 
 /// The report from the ledger, and the rest that an incident without healing earns.
@@ -265,34 +274,4 @@ pub fn function_key(path: &str, function: &str) -> String {
 fn shown_path(request: &HealRequest) -> String {
     let inside = request.path.strip_prefix(&request.project_root).unwrap_or(&request.path);
     inside.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// What the ledger keeps of the evidence: cut, then redacted as one structure, so that names protect their values.
-fn recorded(evidence: &Evidence) -> Redacted<Json> {
-    let limits = Limits::default();
-    let values = |pairs: &[(String, sanare_core::value::Value)]| -> serde_json::Map<String, Json> {
-        pairs.iter().map(|(name, value)| (name.clone(), to_json(value, limits))).collect()
-    };
-    let frames: Vec<Json> = evidence
-        .failure
-        .frames
-        .iter()
-        .map(|frame| {
-            json!({ "function": frame.function, "file": frame.file, "line": frame.line,
-                    "statement": frame.statement, "locals": values(&frame.locals) })
-        })
-        .collect();
-    let arguments: serde_json::Map<String, Json> =
-        evidence.arguments.iter().map(|argument| (argument.name.clone(), to_json(&argument.value, limits))).collect();
-    let causes: Vec<Json> = std::iter::successors(evidence.failure.cause.as_deref(), |cause| cause.cause.as_deref())
-        .take(5)
-        .map(|cause| json!({ "class": cause.class, "message": cause.message }))
-        .collect();
-    Redactor::standard().json(&json!({
-        "error": { "class": evidence.failure.class, "message": sanare_core::value::json::cut(&evidence.failure.message, 3_000) },
-        "causes": causes,
-        "frames": frames,
-        "arguments": arguments,
-        "python": format!("{}.{}", evidence.python.0, evidence.python.1),
-    }))
 }

@@ -35,8 +35,12 @@ pub enum Show {
 /// [`Show`].
 pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
     let all = store.incidents(usize::MAX)?;
-    let bare = |id: &Id| id.as_str().strip_prefix("inc_").unwrap_or(id.as_str()).to_owned();
-    let wanted = given.strip_prefix("inc_").unwrap_or(given).to_ascii_uppercase();
+    let strip = |text: &str| -> String {
+        let stripped = text.strip_prefix("inc_").or_else(|| text.strip_prefix("cap_"));
+        stripped.unwrap_or(text).to_owned()
+    };
+    let bare = |id: &Id| strip(id.as_str());
+    let wanted = strip(given).to_ascii_uppercase();
     if let Some(exact) = all.iter().find(|id| bare(id) == wanted) {
         return Ok(exact.clone());
     }

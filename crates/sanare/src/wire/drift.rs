@@ -103,7 +103,7 @@ fn candidate(
     twins: Vec<TwinCall>,
 ) -> Result<Box<Candidate>, Declined> {
     let text = Source::parse(&problem.source).ok().and_then(|source| {
-        source.function_at(ask.function, problem.first_line).map(|found| source.slice(found).to_owned())
+        source.function_at(ask.function, problem.first_line).map(|found| source.whole_lines(found).to_owned())
     });
     let Some(function) = text else {
         return Err(plain(Reason::Internal, "the edited module does not hold the function any more".to_owned()));

@@ -2,16 +2,44 @@
 
 use std::path::{Path, PathBuf};
 
+use sanare_core::hash::Digest;
 use sanare_core::port::{Store, StoreFault};
 
-/// The store of a project: `.sanare/store.db` in it.
+/// The store of a project: the file that settings name; else `.sanare/store.db` in the project; in a folder of the user's
+/// own state where the project cannot be written (C22).
 pub fn store_path(project_root: &Path) -> PathBuf {
-    project_root.join(".sanare").join("store.db")
+    let settings = super::settings::settings(project_root, &[]);
+    // Broken settings repair nothing (C17); that is recorded where it would be without them.
+    let named = settings.map(|settings| settings.text("store.path").to_owned()).unwrap_or_default();
+    if !named.is_empty() {
+        return project_root.join(named);
+    }
+    let own = project_root.join(".sanare").join("store.db");
+    if sanare_effects::apply::can_be_kept(&own) {
+        return own;
+    }
+    state_folder().map_or(own, |state| {
+        state.join(Digest::of(project_root.as_os_str().as_encoded_bytes()).short()).join("store.db")
+    })
 }
 
 /// The stop switch of a project: a file `STOP` beside the store.
 pub fn stop_path(project_root: &Path) -> PathBuf {
-    project_root.join(".sanare").join("STOP")
+    store_path(project_root).with_file_name("STOP")
+}
+
+/// Where programs keep state of this user.
+fn state_folder() -> Option<PathBuf> {
+    let home = || std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let folder = match std::env::consts::OS {
+        "windows" => std::env::var_os("LOCALAPPDATA").map(PathBuf::from),
+        "macos" => home().map(|home| home.join("Library/Application Support")),
+        _ => std::env::var_os("XDG_STATE_HOME")
+            .map(PathBuf::from)
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| home().map(|home| home.join(".local/state"))),
+    };
+    folder.map(|folder| folder.join("sanare"))
 }
 
 /// The project that a folder belongs to (C14).

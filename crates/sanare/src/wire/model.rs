@@ -95,7 +95,12 @@ impl<'a> ModelProposer<'a> {
             incident,
             remembered,
             about: settings.text("heal.about").to_owned(),
-            amounts: Amounts { arguments: amount("evidence.model.arguments"), locals: amount("evidence.model.locals") },
+            amounts: Amounts {
+                arguments: amount("evidence.model.arguments"),
+                locals: amount("evidence.model.locals"),
+                environment: amount("evidence.model.environment"),
+                logs: amount("evidence.model.logs"),
+            },
             attempts: incident.rules.attempts,
             used: 0,
             unread: Vec::new(),

@@ -24,6 +24,7 @@ pub struct SourceTarget {
     stop: PathBuf,
     context: VetContext,
     unsupported: Option<String>,
+    in_memory: bool,
 }
 
 /// What a [`SourceTarget`] is made from.
@@ -52,7 +53,21 @@ impl SourceTarget {
     /// The reason in words.
     pub fn read(settings: TargetSettings<'_>) -> Result<Self, String> {
         let file = SourceFile::read(settings.path).map_err(|error| error.to_string())?;
-        Ok(Self {
+        Ok(Self::of(settings, file, false))
+    }
+
+    /// A source that is no file: what it is repaired to stays in the running program.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub fn in_memory(settings: TargetSettings<'_>, text: &str) -> Result<Self, String> {
+        let file = SourceFile::from_bytes(settings.path.to_owned(), text.as_bytes().to_vec())
+            .map_err(|error| error.to_string())?;
+        Ok(Self::of(settings, file, true))
+    }
+
+    fn of(settings: TargetSettings<'_>, file: SourceFile, in_memory: bool) -> Self {
+        Self {
             path: settings.path.to_owned(),
             shown_path: settings.shown_path.to_owned(),
             path_text: settings.path.display().to_string(),
@@ -62,7 +77,8 @@ impl SourceTarget {
             stop: settings.stop,
             context: settings.context,
             unsupported: settings.unsupported,
-        })
+            in_memory,
+        }
     }
 
     fn spliced(&self, candidate: &Candidate) -> Result<Placed, Check> {
@@ -124,15 +140,24 @@ impl Target for SourceTarget {
     }
 
     fn unwritable(&self) -> Option<String> {
+        if self.in_memory {
+            return Some("the source is not in a file".to_owned());
+        }
         let refused = self.unsupported.clone();
         refused.or_else(|| sanare_effects::apply::writable(&self.path).err().map(|error| error.to_string()))
     }
 
     fn digest_now(&self) -> Option<Digest> {
-        std::fs::read(&self.path).ok().map(|bytes| Digest::of(&bytes))
+        match self.in_memory {
+            true => Some(Digest::of(self.file.bytes())),
+            false => std::fs::read(&self.path).ok().map(|bytes| Digest::of(&bytes)),
+        }
     }
 
     fn write(&self, receipt: &Receipt) -> Result<(), TargetFault> {
+        if self.in_memory {
+            return Err(TargetFault::NotWritable("the source is not in a file".to_owned()));
+        }
         write(&self.path, receipt)
     }
 

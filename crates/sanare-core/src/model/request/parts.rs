@@ -48,7 +48,10 @@ pub(super) fn parts(material: &Material<'_>) -> Vec<Part> {
     add("offline_engine", false, refusals(material));
     add("arguments", false, arguments(&material.evidence.arguments, material.amounts.arguments));
     add("locals", false, locals(&failure.frames, material.amounts.locals));
+    add("module_variables", false, pairs(&material.evidence.globals, material.amounts.locals));
     add("library_versions", false, Json::Object(versions));
+    add("logs", false, logs(&material.evidence.logs, material.amounts.logs));
+    add("environment", false, environment(&material.evidence.environment, material.amounts.environment));
     add("earlier_attempts", false, attempts(material));
     parts
 }
@@ -56,12 +59,14 @@ pub(super) fn parts(material: &Material<'_>) -> Vec<Part> {
 /// Members of the closed list that this request cannot have.
 pub(super) fn absent(material: &Material<'_>) -> Vec<&'static str> {
     let failure = &material.evidence.failure;
-    let mut absent = vec!["logs", "environment", "other files of the project"];
+    let mut absent = vec!["other files of the project"];
     let mut missing = |name, gone| {
         if gone {
             absent.push(name);
         }
     };
+    missing("logs", material.amounts.logs == 0 || material.evidence.logs.is_empty());
+    missing("environment", material.amounts.environment == 0 || material.evidence.environment.is_empty());
     missing("shape of calls that worked", material.expected.is_null());
     missing("arguments", material.amounts.arguments == 0 || material.evidence.arguments.is_empty());
     missing("local variables", material.amounts.locals == 0 || failure.frames.iter().all(|f| f.locals.is_empty()));
@@ -179,6 +184,27 @@ fn locals(frames: &[Frame], amount: usize) -> Json {
         entries.insert(key, Json::Object(values.collect()));
     }
     Json::Object(entries)
+}
+
+fn pairs(pairs: &[(String, Value)], amount: usize) -> Json {
+    if amount == 0 {
+        return Json::Null;
+    }
+    Json::Object(pairs.iter().take(40).map(|(name, value)| (name.clone(), named(name, value, amount))).collect())
+}
+
+/// The newest lines.
+fn logs(lines: &[String], amount: usize) -> Json {
+    let newest = lines.get(lines.len().saturating_sub(amount)..).unwrap_or_default();
+    json!(newest.iter().map(|line| head(line, 300)).collect::<Vec<_>>())
+}
+
+fn environment(variables: &[(String, String)], amount: usize) -> Json {
+    if amount == 0 {
+        return Json::Null;
+    }
+    let named = |(name, value): &(String, String)| (name.clone(), named(name, &Value::Text(value.clone()), amount));
+    Json::Object(variables.iter().take(50).map(named).collect())
 }
 
 /// A value of at most so many characters: redacted under its name, then cut.

@@ -169,10 +169,25 @@ fn a_function_that_does_not_fit_is_not_sent() {
 fn amounts_of_nothing_leave_the_section_out() {
     let evidence = evidence();
     let mut material = material(&evidence, SOURCE, &[]);
-    material.amounts = Amounts { arguments: 0, locals: 0 };
+    material.amounts = Amounts { arguments: 0, locals: 0, environment: 0, logs: 0 };
     let request = ask(&material, 32 * 1024).unwrap();
     assert!(!request.user.contains("\"part\":\"arguments\""), "{}", request.user);
     assert!(!request.user.contains("\"part\":\"locals\""), "{}", request.user);
+}
+
+#[test]
+fn logs_and_environment_obey_their_amounts() {
+    let mut evidence = evidence();
+    evidence.logs = (0..60).map(|number| format!("line {number}")).collect();
+    evidence.environment = vec![("APP_ENV".into(), "production".into())];
+    evidence.globals = vec![("LIMIT".into(), Value::Int(5))];
+    let mut material = material(&evidence, SOURCE, &[]);
+    let sent = ask(&material, 32 * 1024).unwrap().user;
+    assert!(sent.contains("line 10\"") && !sent.contains("line 9\"") && sent.contains("\"LIMIT\":5"), "{sent}");
+    assert!(!sent.contains("APP_ENV"), "{sent}");
+    material.amounts = Amounts { environment: 5, logs: 0, ..Amounts::default() };
+    let sent = ask(&material, 32 * 1024).unwrap().user;
+    assert!(!sent.contains("line 59") && sent.contains("\"APP_ENV\":\"produ (10"), "{sent}");
 }
 
 #[test]
