@@ -8,6 +8,7 @@ pub mod scripted;
 pub mod store;
 pub mod subject;
 pub mod target;
+pub mod verifier;
 
 pub use clock::Clock;
 pub use model::{CallFault, Incoming, ModelPort};
@@ -15,3 +16,4 @@ pub use proposer::{Ask, Proposer};
 pub use store::{Store, StoreFault};
 pub use subject::{Ran, RanState, Subject, SubjectFault};
 pub use target::{Target, TargetFault};
+pub use verifier::{Verified, Verifier};

@@ -5,7 +5,8 @@ use sanare_core::gate::GateReport;
 use sanare_core::incident::Incident;
 use sanare_core::ledger::Entry;
 use sanare_core::outcome::{Outcome, Reason};
-use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, SubjectFault, Target};
+use sanare_core::policy::Policy;
+use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, SubjectFault, Target, Verifier};
 use sanare_core::receipt::{Receipt, ReceiptState};
 use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::step::{Applied, Checked, Closed, Step};
@@ -26,6 +27,8 @@ pub struct Case<'a> {
     pub not_ours: Option<(Reason, String)>,
     /// What the ledger keeps of the evidence, redacted.
     pub recorded: Redacted<Json>,
+    /// The owner's policy file.
+    pub policy: &'a Policy,
 }
 
 /// Everything outside.
@@ -38,6 +41,8 @@ pub struct World<'a> {
     pub target: &'a dyn Target,
     /// Who is asked for candidates, in order.
     pub proposers: Vec<&'a mut dyn Proposer>,
+    /// The owner's own commands.
+    pub verifier: &'a mut dyn Verifier,
     /// Time and chance.
     pub clock: &'a dyn Clock,
 }

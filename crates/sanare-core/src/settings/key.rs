@@ -26,6 +26,8 @@ pub enum Kind {
     Table(usize),
     /// A number of at least 0 with at most so many before the point, kept in millionths.
     Decimal(u64),
+    /// At most so many argument lists, none of them empty.
+    Commands(usize),
 }
 
 /// One key.
@@ -63,6 +65,13 @@ pub const KEYS: &[Key] = &[
         "\"none\"",
         "`locked`: a person decides, nothing is sent, little is kept",
     ),
+    key(
+        "environment",
+        Kind::Text(100),
+        "\"\"",
+        "what the owner calls the place where this runs, such as production; for rules of the policy file",
+    ),
+    key("policy.file", Kind::Text(1_000), "\"\"", "the policy file; one that cannot be read refuses everything"),
     key("store.path", Kind::Text(4_096), "\"\"", "the store's file; empty: `.sanare/store.db` in the project"),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
     key(
@@ -117,6 +126,19 @@ pub const KEYS: &[Key] = &[
     key("heal.attempts", Kind::Integer(1, 10), "3", "candidates tried for one incident"),
     key("heal.deadline", Kind::Duration(100, HOUR), "\"120s\"", "from the raise to the end"),
     key("heal.wait", Kind::Duration(0, HOUR), "\"30s\"", "how long others wait for a heal of the same failure"),
+    key(
+        "heal.verify",
+        Kind::Commands(10),
+        "[]",
+        "the owner's commands that a repair must pass, on a copy of the work tree",
+    ),
+    key(
+        "heal.unverified",
+        Kind::Choice(&["ask", "permit"]),
+        "\"ask\"",
+        "what a model's repair gets that nothing but the symptom confirms",
+    ),
+    key("heal.approval_expires", Kind::Duration(HOUR, 30 * DAY), "\"168h\"", "how long a question to a person stands"),
     key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
     key(
         "heal.gates.allow_imports",
@@ -138,7 +160,17 @@ pub const KEYS: &[Key] = &[
         "\"1GiB\"",
         "memory of a trial above the program's own",
     ),
+    key("heal.gates.verify_time", Kind::Duration(SECOND, HOUR), "\"60s\"", "how long one verify command may take"),
+    key("heal.gates.verify_network", Kind::Flag, "false", "whether verify commands may use the network"),
+    key("heal.gates.verify_copy", Kind::Size(MIB, 64 << 30), "\"200MiB\"", "size of the work tree's copy"),
     key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
+    key("git.patches", Kind::Flag, "false", "whether each proposal is written as a patch file too"),
+    key(
+        "git.patch_folder",
+        Kind::Text(1_000),
+        "\".sanare/patches\"",
+        "where patch files go, from the project's folder",
+    ),
     key(
         "heal.breaker.cooldown",
         Kind::Duration(SECOND, DAY),
@@ -260,6 +292,12 @@ impl Kind {
             (Self::Decimal(most), Toml::Float(number)) if (0.0..=*most as f64).contains(number) => {
                 Ok(json!((number * MILLION as f64).round() as u64))
             }
+            (Self::Commands(limit), Toml::Array(items)) if items.len() <= *limit => items
+                .iter()
+                .map(command)
+                .collect::<Option<Vec<_>>>()
+                .map(Json::Array)
+                .ok_or_else(|| ("an item is not allowed here".to_owned(), self.wants())),
             (_, other) => Err((format!("a {} is not allowed here", type_word(other)), self.wants())),
         }
     }
@@ -292,6 +330,9 @@ impl Kind {
             Self::Texts(limit) => format!("a list of at most {limit} texts"),
             Self::Table(limit) => format!("a table of at most {limit} entries"),
             Self::Decimal(most) => format!("a number from 0 to {most}"),
+            Self::Commands(limit) => {
+                format!("a list of at most {limit} argument lists, such as [[\"python\", \"-m\", \"pytest\"]]")
+            }
         }
     }
 
@@ -316,6 +357,14 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// One command: a list of texts with a program in front.
+fn command(item: &Toml) -> Option<Json> {
+    let parts = item.as_array()?;
+    let program = parts.first()?.as_str()?;
+    let texts: Option<Vec<Json>> = parts.iter().map(|part| part.as_str().map(|text| json!(text))).collect();
+    texts.filter(|_| !program.is_empty()).map(Json::Array)
 }
 
 fn choices(words: &[&str], items: &[Toml]) -> Result<Json, (String, String)> {

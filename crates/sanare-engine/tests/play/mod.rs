@@ -8,8 +8,9 @@ use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::incident::{Incident, ProposerName, Rules};
 use sanare_core::outcome::Reason;
-use sanare_core::port::scripted::{ScriptedClock, ScriptedProposer, ScriptedSubject, ScriptedTarget};
-use sanare_core::port::{Store, TargetFault};
+use sanare_core::policy::Policy;
+use sanare_core::port::scripted::{ScriptedClock, ScriptedProposer, ScriptedSubject, ScriptedTarget, ScriptedVerifier};
+use sanare_core::port::{Store, TargetFault, Verified};
 use sanare_core::proposal::{Candidate, Declined, Tier};
 use sanare_core::redact::Redactor;
 use sanare_engine::{Case, Ended, World, run};
@@ -46,6 +47,10 @@ pub struct Script {
     pub changed_on_disk: bool,
     /// No source.
     pub no_source: bool,
+    /// What the owner's verify commands say: `passed`, `rejected`, `red_before`, `cannot_start`.
+    pub verify: String,
+    /// Text of the owner's policy file.
+    pub policy: String,
     /// Number of the ledger record from which on the store fails.
     pub store_fails_at: Option<usize>,
 }
@@ -85,12 +90,23 @@ pub struct Played {
     pub calls: Vec<String>,
     /// Steps in the ledger, in order.
     pub steps: Vec<String>,
+    /// The store.
+    pub memory: sanare_store::Memory,
+    /// The file.
+    pub target: ScriptedTarget,
+    /// The incident.
+    pub incident: Incident,
 }
 
 /// Plays a script.
 pub fn play(script: &Script) -> Played {
     let memory = sanare_store::Memory::new();
-    let store = Failing::new(&memory, script.store_fails_at);
+    let played = play_on(script, &memory);
+    Played { memory, ..played }
+}
+
+fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
+    let store = Failing::new(memory, script.store_fails_at);
     let clock = ScriptedClock::default();
     let target = target(script);
     let mut subject = subject(script);
@@ -99,18 +115,22 @@ pub fn play(script: &Script) -> Played {
     let incident = incident(script);
     let evidence =
         Evidence { failure: Failure { class: "KeyError".into(), ..Failure::default() }, ..Evidence::default() };
+    let policy = if script.policy.is_empty() { Policy::none() } else { Policy::read(&script.policy) };
     let case = Case {
+        policy: &policy,
         incident: &incident,
         evidence: &evidence,
         class: "drift".to_owned(),
         not_ours: script.not_ours.as_ref().map(|code| (reason(code), "scripted".to_owned())),
         recorded: Redactor::standard().json(&json!({ "error": { "class": "KeyError", "message": "'amount'" } })),
     };
+    let mut verifier = ScriptedVerifier { answer: verified(&script.verify), asked: 0 };
     let mut world = World {
         store: &store,
         subject: &mut subject,
         target: &target,
         proposers: vec![&mut drift, &mut model],
+        verifier: &mut verifier,
         clock: &clock,
     };
     clock.jump.set(0);
@@ -129,6 +149,9 @@ pub fn play(script: &Script) -> Played {
         function_is_old,
         calls: subject.calls,
         steps: records.into_iter().map(|record| record.step).collect(),
+        memory: sanare_store::Memory::new(),
+        target,
+        incident,
     }
 }
 
@@ -210,6 +233,7 @@ fn answer(scripted: &Scripted, name: ProposerName) -> Result<Candidate, Declined
         mappings: Vec::new(),
         twins: if scripted.no_twin { Vec::new() } else { vec![twin] },
         expected_names: Vec::new(),
+        confidence: None,
     })
 }
 
@@ -227,6 +251,23 @@ fn incident(script: &Script) -> Incident {
         process: String::new(),
         opened_at: 1,
         rules: rules.try_into().unwrap(),
+    }
+}
+
+fn verified(word: &str) -> Verified {
+    match word {
+        "" => Verified::None,
+        "passed" => Verified::Checks(vec![Check::passed(Gate::Verify, "verify")]),
+        "rejected" => Verified::Checks(vec![
+            Check::failed(Gate::Verify, "verify", "1 failed"),
+            Check::passed(Gate::Verify, "baseline"),
+        ]),
+        "red_before" => {
+            let reason = "already failing without the change";
+            Verified::Checks(vec![Check::skipped(Gate::Verify, "baseline", reason)])
+        }
+        "cannot_start" => Verified::CannotStart("no such program: `no-tool`".to_owned()),
+        other => panic!("unknown answer of the verify commands {other}"),
     }
 }
 

@@ -8,26 +8,34 @@ use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
+use sanare_core::policy::{Policy, stricter};
 use sanare_core::port::store::Rest;
-use sanare_core::port::{Clock, Proposer, Store, Subject, Target};
-use sanare_core::redact::Redactor;
+use sanare_core::port::{Clock, Proposer, Store, Subject, Target, Verifier};
+use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::settings::Settings;
+use sanare_core::step::Step;
+use sanare_core::value;
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, World, run};
 use sanare_source::VetContext;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
+use crate::operations::confirm;
 use crate::operations::evidence::{Amounts, recorded};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
 use crate::wire::model::ModelProposer;
+use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
+use crate::wire::verify::{Commands, NoCommands};
 
 /// First rest after a failure that was not healed; doubles up to a day (C118).
 const COOLDOWN_MS: u64 = 10 * 60 * 1_000;
+/// Characters of an error's message that the evidence file of a verify command has.
+const MESSAGE: usize = 16 << 20;
 const COOLDOWN_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// A failing call, as the host hands it over.
@@ -53,6 +61,8 @@ pub struct HealRequest {
     pub named: bool,
     /// Options given to the decorator, by name.
     pub options: Vec<(String, Json)>,
+    /// Folders of the running interpreter, which the owner's verify commands may read.
+    pub readable: Vec<PathBuf>,
     /// How the call failed and with what, as far as a record needs it.
     pub evidence: Evidence,
     /// Reads the rest, for a call that may be repaired: whole arguments, more of the local variables (C52).
@@ -81,8 +91,18 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(broken) = broken {
         request.source_trouble = Some((Reason::Settings, broken));
     }
-    let rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let mut rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let policy = match &settings {
+        Some(settings) => policy::policy(&request.project_root, settings, clock.now()),
+        None => Policy::none(),
+    };
+    if let Some(mode) = policy.mode_for(&request.project) {
+        rules.mode = stricter(rules.mode, mode);
+    }
     let incident = incident(&request, rules, &shown_path, &clock);
+    // Before anything is healed anew: a repair that was just approved may be what fails. A store that cannot say is told
+    // of again below.
+    let _ = confirm::failed(store, &request.path, &request.function, incident.line);
     if let Some(report) = resting(store, &incident, &clock) {
         return report;
     }
@@ -116,7 +136,8 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     let amounts = settings.as_ref().map_or(Amounts::LEAST, Amounts::on_disk);
     let Ok(target) = target else {
         let recorded = recorded(&request.evidence, amounts);
-        let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
+        let policy = &policy;
+        let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded, policy };
         return without_target(store, &case, subject, &clock);
     };
     request.evidence.source = target.module().to_owned();
@@ -127,18 +148,27 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     });
     let order = settings.as_ref().map(|settings| settings.list("heal.proposers")).unwrap_or_default();
     let recorded = recorded(&request.evidence, amounts);
-    let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded };
-    let mut world = World { store, subject, target: &target, proposers: Vec::new(), clock: &clock };
+    let mut verifier = commands(settings.as_ref(), &request, &incident, &recorded);
+    let case = Case { incident: &incident, evidence: &request.evidence, class, not_ours, recorded, policy: &policy };
+    let mut world =
+        World { store, subject, target: &target, proposers: Vec::new(), verifier: verifier.as_mut(), clock: &clock };
     let (mut drift, mut model) =
         (Some(&mut drift as &mut dyn Proposer), model.as_mut().map(|model| model as &mut dyn Proposer));
     world.proposers.extend(order.iter().filter_map(|name| if name == "model" { model.take() } else { drift.take() }));
-    run(&case, &mut world);
+    let ended = run(&case, &mut world);
+    if matches!(ended.last, Step::Waiting(_)) {
+        let evidence = &request.evidence;
+        let shape = confirm::shape_digest(&evidence.source, &request.function, &evidence.arguments);
+        // Without it a later call confirms nothing, and the repair stays unconfirmed.
+        let _ = confirm::note(store, &incident.id, &shape);
+    }
     finish(store, &incident, &clock)
 }
 
 fn without_target(store: &dyn Store, case: &Case<'_>, subject: &mut dyn Subject, clock: &SystemClock) -> Report {
     let target = sanare_core::port::scripted::ScriptedTarget::new("");
-    run(case, &mut World { store, subject, target: &target, proposers: Vec::new(), clock });
+    let verifier = &mut NoCommands;
+    run(case, &mut World { store, subject, target: &target, proposers: Vec::new(), verifier, clock });
     finish(store, case.incident, clock)
 }
 
@@ -190,6 +220,34 @@ fn resting(store: &dyn Store, incident: &Incident, clock: &SystemClock) -> Optio
         error: incident.error.clone(),
         ..Report::default()
     })
+}
+
+/// The owner's verify commands with what they are told; none without settings.
+fn commands(
+    settings: Option<&Settings>,
+    request: &HealRequest,
+    incident: &Incident,
+    recorded: &Redacted<Json>,
+) -> Box<dyn Verifier> {
+    let configured = |settings: &&Settings| settings.get("heal.verify").as_array().is_some_and(|all| !all.is_empty());
+    let Some(settings) = settings.filter(configured) else { return Box::new(NoCommands) };
+    let mut told = json!({
+        "format": 1,
+        "incident": incident.id,
+        "fingerprint": incident.fingerprint,
+        "path": incident.path,
+        "function": incident.function,
+        "line": incident.line,
+        "evidence": recorded.as_ref(),
+    });
+    // The record is cut; the file for the owner's own command has the whole message.
+    told["evidence"]["error"]["message"] = json!(
+        Redactor::standard().text(value::json::cut(&request.evidence.failure.message, MESSAGE).as_ref()).as_ref()
+    );
+    let told = Redactor::standard().json(&told);
+    let mut commands = Commands::of(settings, &request.project_root, &request.path, told);
+    commands.readable.clone_from(&request.readable);
+    Box::new(commands)
 }
 
 fn vet_context(settings: Option<&Settings>, python: (u8, u8)) -> VetContext {

@@ -122,6 +122,7 @@ fn candidate(
         twins,
         // Left to the gate, which reads the old body itself.
         expected_names: Vec::new(),
+        confidence: None,
     }))
 }
 

@@ -226,6 +226,7 @@ fn candidate(reply: &Reply, desk: &Desk, request: &Request) -> Result<Candidate,
         mappings: Vec::new(),
         twins: Vec::new(),
         expected_names: Vec::new(),
+        confidence: Some(reply.confidence),
     })
 }
 
