@@ -11,7 +11,7 @@ import pytest
 import sanare
 from model_lab import BODIES, candidate, module
 from model_server import ModelServer, reply
-from test_eleven_scenarios import HEALS, argument, load, project
+from test_eleven_scenarios import GUARDS, HEALS, STANDARD_EXPECTED, STANDARD_OLD, argument, load, project
 
 BAD = ("new_only", "fabricating", "swallowing")
 
@@ -87,3 +87,21 @@ def test_bad_candidates_alone_change_nothing(
         assert len(server.requests) == 3
     assert job.read_bytes() == before
     assert getattr(loaded, HEALS[name][1])(old) == HEALS[name][3]
+
+
+@pytest.mark.parametrize("kind", ["fabricating", "swallowing"])
+@pytest.mark.parametrize("guard", list(GUARDS))
+def test_where_the_data_lacks_it_nothing_is_made_up(
+    tmp_path: Path, guard: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, loaded, _, _, source = prepare(tmp_path, "1_translated")
+    assert loaded.load_sales(STANDARD_OLD) == STANDARD_EXPECTED
+    before = job.read_bytes()
+    with ModelServer(reply(candidate("1_translated", kind, source))) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        with pytest.raises(KeyError) as caught:
+            loaded.load_sales(GUARDS[guard])
+        assert len(server.requests) == 3
+    assert caught.value.args == ("amount",)
+    assert job.read_bytes() == before
+    assert sanare.last_report().outcome == "refused"

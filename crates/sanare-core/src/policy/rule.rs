@@ -186,7 +186,7 @@ fn conditions(when: When) -> Result<Vec<Condition>, String> {
         out.push(Condition::Below("confidence", number));
     }
     if let Some(number) = when.changed_lines_over {
-        if !(number >= 0.0) {
+        if number.is_nan() || number < 0.0 {
             return Err(format!("`changed_lines_over` is {number}; it is a count"));
         }
         out.push(Condition::Over("changed_lines", number));

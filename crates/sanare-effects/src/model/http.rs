@@ -114,7 +114,7 @@ fn answer<S: Read>(reader: &mut Reader<'_, S>) -> Result<Answered, CallFault> {
         }
         (_, _, None) => {
             head.close = true;
-            reader.to_end(most, &mut whole)?
+            reader.until_closed(most, &mut whole)?
         }
     };
     if good && !whole {
@@ -211,7 +211,7 @@ impl<S: Read> Reader<'_, S> {
         Ok(body)
     }
 
-    fn to_end(&mut self, most: usize, whole: &mut bool) -> Result<Vec<u8>, CallFault> {
+    fn until_closed(&mut self, most: usize, whole: &mut bool) -> Result<Vec<u8>, CallFault> {
         while self.rest().len() <= most {
             if self.more()? == 0 {
                 let body = self.rest().to_vec();
