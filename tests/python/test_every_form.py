@@ -369,7 +369,9 @@ def test_f23_f25_f26_heals(name, spelling, load):
 @pytest.mark.parametrize("name", ACCESSORS)
 def test_f25_accessors_heal(name, spelling, load):
     text, _ = form(ACCESSORS[name].replace("@HEAL", "@HEAL(examples=[check])"), body=MOVED)
-    module = load("import collections\ndef check(function):\n    assert function(Loader()) is True\n" + written(text, spelling))
+    module = load(
+        "import collections\ndef check(function):\n    assert function(Loader()) is True\n" + written(text, spelling)
+    )
     loader = module.Loader()
     assert loader.total is True, sanare.last_report()
     assert sanare.last_report().outcome == "healed"
@@ -381,7 +383,10 @@ def test_f25_accessors_heal(name, spelling, load):
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_f25_setters_and_deleters_heal(spelling, load):
-    module = load("import collections\n" + written("""class Loader:
+    module = load(
+        "import collections\n"
+        + written(
+            """class Loader:
     @property
     def total(self):
         return self.kept
@@ -394,7 +399,10 @@ def test_f25_setters_and_deleters_heal(spelling, load):
         known = isinstance(self.kept, collections.Callable)
         del self.kept
     total = HEAL(total, examples=[lambda function: function(Loader(), [1])])
-""", spelling))
+""",
+            spelling,
+        )
+    )
     loader = module.Loader()
     loader.total = [1]
     assert sanare.last_report().outcome == "healed", sanare.last_report()
@@ -409,7 +417,7 @@ def test_f25_setters_and_deleters_heal(spelling, load):
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_f26_lambdas_are_observed(spelling, load):
-    module = load(written("load = HEAL(lambda row: row[\"amount\"])\n", spelling))
+    module = load(written('load = HEAL(lambda row: row["amount"])\n', spelling))
     before = Path(module.__file__).read_bytes()
     with pytest.raises(KeyError) as found:
         module.load({"osszeg": 1})

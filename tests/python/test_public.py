@@ -47,7 +47,9 @@ def _no_logs_kept():
 def python(folder: Path, *arguments: str, **more) -> subprocess.CompletedProcess[bytes]:
     here = Path(sanare.__file__).resolve().parents[1]
     environment = {**os.environ, "PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1", **more.pop("env", {})}
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, timeout=60, **more)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, timeout=60, **more
+    )
 
 
 def test_the_names_are_all_there_and_typed():
@@ -196,7 +198,9 @@ def test_a_listener_must_be_callable():
 
 
 def test_a_failing_decorated_listener_is_not_healed(project):
-    module = project.load(LOADER + "\nheard = []\n@sanare.heal\ndef hear(event, report):\n    heard.append(report)\n    return {}['x']\n")
+    module = project.load(
+        LOADER + "\nheard = []\n@sanare.heal\ndef hear(event, report):\n    heard.append(report)\n    return {}['x']\n"
+    )
     stop = sanare.listen(module.hear)
     try:
         with pytest.raises(KeyError):
@@ -260,7 +264,7 @@ def test_keep_logs_is_strict(n, level):
 
 
 def test_the_settings_can_keep_logs_too(project, caplog):
-    (project.folder / "sanare.toml").write_text('[logs]\nkeep = 2\nchars = 40\n[evidence.disk]\nlogs = 1\n')
+    (project.folder / "sanare.toml").write_text("[logs]\nkeep = 2\nchars = 40\n[evidence.disk]\nlogs = 1\n")
     caplog.set_level(logging.INFO)
     module = project.load(LOADER)
     assert module.load(OLD) == 2000
@@ -353,7 +357,9 @@ def test_a_contract_that_holds(contract, project):
     assert ("contract", "passed") in [(gate["name"], gate["answer"]) for gate in report.gates]
 
 
-@pytest.mark.parametrize("contract", ["dict(SCHEMA, maxItems=1)", '{"return": {"type": "object"}}', "int", '{"text": int}'])
+@pytest.mark.parametrize(
+    "contract", ["dict(SCHEMA, maxItems=1)", '{"return": {"type": "object"}}', "int", '{"text": int}']
+)
 def test_a_contract_that_is_broken_rejects_the_repair(contract, project):
     module = project.load(ROWS.replace("CONTRACT", f"@sanare.heal(contract={contract})"))
     before = Path(module.__file__).read_bytes()
@@ -395,7 +401,13 @@ def test_the_own_validator():
     for schema, value in broken:
         with pytest.raises(Broken):
             check(schema, value)
-    for schema in ({"contains": {}}, {"$ref": "https://example.com/x"}, {"$ref": "#/no"}, {"type": "text"}, {"$ref": "#"}):
+    for schema in (
+        {"contains": {}},
+        {"$ref": "https://example.com/x"},
+        {"$ref": "#/no"},
+        {"type": "text"},
+        {"$ref": "#"},
+    ):
         with pytest.raises(CannotJudge):
             check(schema, 1)
 
@@ -403,11 +415,16 @@ def test_the_own_validator():
 # log_mode
 
 
-QUIET = LOADER + f"""
+QUIET = (
+    LOADER
+    + f"""
 import json
 print(json.dumps({{"total": load({NEW!r})}}))
 """
-LOGGING = "import logging, sys\nlogging.basicConfig(format='LOG %(levelname)s %(name)s %(message)s', stream=sys.stderr)\n"
+)
+LOGGING = (
+    "import logging, sys\nlogging.basicConfig(format='LOG %(levelname)s %(name)s %(message)s', stream=sys.stderr)\n"
+)
 
 
 @pytest.mark.parametrize(

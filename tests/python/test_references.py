@@ -36,7 +36,13 @@ def python(folder: Path, *arguments: str, text: str | None = None) -> subprocess
     here = Path(sanare.__file__).resolve().parents[1]
     environment = {**os.environ, "PYTHONPATH": str(here), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=60
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
@@ -62,7 +68,9 @@ def test_f09_f10_f27_every_reference_sees_the_repair(project):
         "probe_sales",
     )
     (project.folder / "probe_package").mkdir()
-    (project.folder / "probe_package" / "__init__.py").write_text("from probe_sales import Loader\nload = Loader.load\n")
+    (project.folder / "probe_package" / "__init__.py").write_text(
+        "from probe_sales import Loader\nload = Loader.load\n"
+    )
     package = __import__("probe_package")
     kept, unbound, bound = module.Loader(), module.Loader.load, module.Loader().load
     registry = {"load": unbound}
@@ -127,13 +135,16 @@ def main():
 @pytest.mark.parametrize(("how", "reason"), [("exec", "no_source"), ("command", "no_source"), ("stdin", "no_source")])
 def test_f32_without_source_it_is_recorded_and_refused(how, reason, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "probe"\nversion = "0"\n')
-    text = loader() + f"""
+    text = (
+        loader()
+        + f"""
 try:
     load({NEW!r})
 except KeyError as error:
     report = sanare.report(error)
     print(report.outcome, report.reason, error.args[0])
 """
+    )
     if how == "exec":
         (tmp_path / "job.py").write_text(f"exec({text!r})\n")
         done = python(tmp_path, "job.py")
@@ -159,7 +170,9 @@ def run_cell(text, name):
 def test_f32_notebook_cells(name, write, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "probe"\nversion = "0"\n')
     cell = loader(f'@sanare.heal(write="{write}")')
-    (tmp_path / "job.py").write_text(CELL + f"""
+    (tmp_path / "job.py").write_text(
+        CELL
+        + f"""
 run_cell({cell!r}, {name!r})
 first = load
 print(load({OLD!r}))
@@ -168,7 +181,8 @@ try:
     print("osszeg" in "".join(linecache.cache[{name!r}][2]))
 except KeyError as error:
     print(sanare.report(error).reason, getattr(error, "__notes__")[0].count("memory"))
-""")
+"""
+    )
     before = {path for path in tmp_path.rglob("*") if ".sanare" not in str(path)}
     done = python(tmp_path, "job.py")
     expected = "2000\n2000 2000 True healed\nTrue\n" if write == "memory" else "2000\nno_source 1\n"
@@ -207,7 +221,8 @@ def test_f24_a_library_below_is_never_written(tmp_path, monkeypatch, project):
     packages = tmp_path / "site-packages"
     packages.mkdir()
     library = packages / "probe_library.py"
-    library.write_text(textwrap.dedent("""
+    library.write_text(
+        textwrap.dedent("""
         import functools
         def load(text):
             return "the library's own"
@@ -218,11 +233,13 @@ def test_f24_a_library_below_is_never_written(tmp_path, monkeypatch, project):
             return load
         def plain(text):
             return [1].amount
-    """))
+    """)
+    )
     before = library.read_bytes()
     monkeypatch.syspath_prepend(str(packages))
     module = project.load(
-        "import probe_library\n" + loader("@sanare.heal\n@probe_library.command")
+        "import probe_library\n"
+        + loader("@sanare.heal\n@probe_library.command")
         + "\nborrowed = sanare.heal(write='memory')(probe_library.plain)\n"
     )
     assert module.load(OLD) == 2000
@@ -261,11 +278,13 @@ def test_f34_an_async_heal_leaves_the_loop_alone(load):
 
     async def main():
         ticks = 0
+
         async def tick():
             nonlocal ticks
             while True:
                 ticks += 1
                 await asyncio.sleep(0)
+
         ticker = asyncio.ensure_future(tick())
         result = await asyncio.gather(*(module.load(NEW) for _ in range(4)))
         ticker.cancel()
@@ -333,5 +352,8 @@ def test_f28_f29_encodings_marks_tabs_and_line_ends(name, change, project):
     after = path.read_bytes()
     head = before.index(b"total = 0")
     assert after != before and after[:head] == before[:head]
-    assert (b"\r\n" in after) == (name == "windows lines") and after.count(b"\n") - after.count(b"\r\n") in (0, after.count(b"\n"))
+    assert (b"\r\n" in after) == (name == "windows lines") and after.count(b"\n") - after.count(b"\r\n") in (
+        0,
+        after.count(b"\n"),
+    )
     assert name != "tabs" or b"\n    " not in after
