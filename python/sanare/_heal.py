@@ -187,7 +187,11 @@ def narrate(call: Call, report: dict[str, Any]) -> None:
     else:
         level, text = WARNING, f"{place} failed and was not repaired: {summary}"
     text += f"; sanare show {incident}" if incident else ""
-    say(level, text, name="sanare.heal", incident=incident, mode=log_mode(call.guard))
+    mode = log_mode(call.guard)
+    say(level, text, name="sanare.heal", incident=incident, mode=mode)
+    usage = report.get("usage")
+    if type(usage) is dict and usage.get("calls"):
+        say(INFO, str(usage.get("line", "")), name="sanare.model", incident=incident, mode=mode)
 
 
 def log_mode(guard: Guard) -> str:

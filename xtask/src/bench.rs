@@ -42,8 +42,12 @@ struct Bench {
 }
 
 /// All benches. A new one is one line here and one script in `benches/`.
-const BENCHES: &[Bench] =
-    &[Bench { name: "import", run: import }, Bench { name: "calls", run: calls }, Bench { name: "heal", run: heal }];
+const BENCHES: &[Bench] = &[
+    Bench { name: "import", run: import },
+    Bench { name: "calls", run: calls },
+    Bench { name: "heal", run: heal },
+    Bench { name: "model", run: model },
+];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
 pub fn run(workshop: &Workshop, arguments: &[String]) -> anyhow::Result<bool> {
@@ -131,6 +135,20 @@ fn heal(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Fig
             peer: Some(cold(&peer)?),
         },
     ])
+}
+
+fn model(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let mut command = ours.python(&workshop.root);
+    let json = answer(command.args(["benches/model_request.py", "30"]))?;
+    let cold = json.get("cold_ms").and_then(Json::as_f64).context("no cold_ms")?;
+    let figure = |what: &str, bar: f64, ours: [f64; 3]| Figure {
+        what: format!("failing call of 60 lines to the first request to a model: {what}"),
+        unit: "ms",
+        bar: Some(bar),
+        ours,
+        peer: None,
+    };
+    Ok(vec![figure("warm", 5.0, three(&json, &["warm_ms"])?), figure("the first in its process", 15.0, [cold; 3])])
 }
 
 /// Runs one script in both venvs, the peer with a home folder of its own: it writes a configuration there.

@@ -63,7 +63,7 @@ enum Command {
     #[command(subcommand)]
     Config(command::config::Command),
     /// Say what works on this machine and what is missing.
-    Doctor,
+    Doctor(command::doctor::Arguments),
     /// Forget what was remembered of good calls: of one function, or of all.
     Forget(command::forget::Arguments),
     /// Translate the settings and decorators of healing-agent, without running anything.
@@ -105,7 +105,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
-        Command::Doctor => command::doctor::run(&context),
+        Command::Doctor(arguments) => command::doctor::run(&context, &arguments),
         Command::Forget(arguments) => command::forget::run(&context, &arguments),
         Command::Migrate(arguments) => command::migrate::run(&context, &arguments),
         Command::Redact(arguments) => command::redact::run(&arguments),

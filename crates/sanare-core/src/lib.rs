@@ -20,3 +20,4 @@ pub mod ledger;
 pub mod port;
 pub mod redact;
 pub mod settings;
+pub mod model;

@@ -2,6 +2,7 @@
 //! in [`scripted`].
 
 pub mod clock;
+pub mod model;
 pub mod proposer;
 pub mod scripted;
 pub mod store;
@@ -10,6 +11,7 @@ pub mod target;
 pub mod verifier;
 
 pub use clock::Clock;
+pub use model::{CallFault, Incoming, ModelPort};
 pub use proposer::{Ask, Proposer};
 pub use store::{Store, StoreFault};
 pub use subject::{Ran, RanState, Subject, SubjectFault};

@@ -38,6 +38,8 @@ pub struct Candidate {
     pub twins: Vec<TwinCall>,
     /// Names that the old body reads and the new one must go on reading.
     pub expected_names: Vec<String>,
+    /// How sure a model says that it is, capped; none of the offline engine, which has tiers.
+    pub confidence: Option<f64>,
 }
 
 /// Why a proposer has no candidate.
@@ -52,6 +54,30 @@ pub struct Declined {
     pub report: serde_json::Value,
 }
 
+impl Declined {
+    /// What it says against a candidate with this text: its own reason, and a veto where it vetoed every field that could
+    /// be meant, or one that the candidate names.
+    pub fn against(&self, function: &str) -> Vec<Reason> {
+        let vetoed =
+            |candidate: &serde_json::Value| candidate["vetoes"].as_array().is_some_and(|list| !list.is_empty());
+        let named = |candidate: &serde_json::Value| {
+            let seen = candidate["seen"].as_str().unwrap_or_default();
+            let last = seen.rsplit(['.', '[', ']']).find(|part| !part.is_empty()).unwrap_or(seen);
+            !seen.is_empty() && (function.contains(seen) || function.contains(last))
+        };
+        let stands = self.report["fields"].as_array().into_iter().flatten().any(|field| {
+            let candidates = field["candidates"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let all = !candidates.is_empty() && candidates.iter().all(vetoed);
+            all || candidates.iter().any(|candidate| vetoed(candidate) && named(candidate))
+        });
+        let mut reasons = vec![self.reason];
+        if stands {
+            reasons.push(Reason::Vetoed);
+        }
+        reasons
+    }
+}
+
 /// A candidate that did not get through, told to the next attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rejection {
@@ -63,4 +89,27 @@ pub struct Rejection {
     pub check: String,
     /// Why.
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Declined;
+    use crate::outcome::Reason;
+    use serde_json::json;
+
+    #[test]
+    fn a_veto_stands_against_what_names_the_field_or_has_no_other() {
+        let declined = |candidates: serde_json::Value| Declined {
+            reason: Reason::NoIdentity,
+            summary: String::new(),
+            report: json!({ "fields": [{ "expected": "amount", "candidates": candidates }] }),
+        };
+        let vetoed = json!({ "seen": "order_id", "vetoes": ["V4 role"] });
+        let free = json!({ "seen": "xy", "vetoes": [] });
+        let both = declined(json!([vetoed, free]));
+        assert_eq!(both.against("row[\"xy\"]"), [Reason::NoIdentity]);
+        assert_eq!(both.against("row[\"order_id\"]"), [Reason::NoIdentity, Reason::Vetoed]);
+        assert_eq!(declined(json!([vetoed])).against("row[2]"), [Reason::NoIdentity, Reason::Vetoed]);
+        assert_eq!(declined(json!([])).against("row[2]"), [Reason::NoIdentity]);
+    }
 }

@@ -5,6 +5,7 @@
 
 pub mod former;
 pub mod key;
+mod locked;
 mod read;
 
 use std::collections::BTreeMap;
@@ -113,12 +114,18 @@ impl Settings {
         for layer in layers {
             values.extend(layer);
         }
+        locked::apply(&mut values, &mut troubles);
         if troubles.is_empty() { Ok(Self { values }) } else { Err(troubles) }
     }
 
     /// The value of a key; `null` for a key that is not in the list.
     pub fn get(&self, path: &str) -> &Json {
         self.values.get(path).map_or(&Json::Null, |(value, _)| value)
+    }
+
+    /// Whether nobody set a key.
+    pub fn is_default(&self, path: &str) -> bool {
+        self.values.get(path).is_none_or(|(_, origin)| *origin == Origin::Default)
     }
 
     /// The value of a text or choice.
@@ -229,6 +236,21 @@ mod tests {
                 assert!(key.kind.accept(&value).is_err(), "{} {value:?}", key.path);
             }
         }
+    }
+
+    #[test]
+    fn the_locked_profile_tightens_and_refuses_what_is_looser() {
+        let locked =
+            |more: &str| Sources { project: file(&format!("profile = \"locked\"\n{more}")), ..Sources::default() };
+        let settings = Settings::resolve(&locked("")).unwrap_or_else(|troubles| panic!("{troubles:?}"));
+        assert_eq!((settings.text("heal.mode"), settings.text("heal.remember")), ("ask", "off"));
+        assert_eq!(settings.number("evidence.model.locals"), 300);
+        assert_eq!(complaints(&locked("[heal]\nmode = \"observe\"\n")), "fine");
+        assert_eq!(
+            complaints(&locked("[heal]\nmode = \"auto\"\n[model]\nprovider = \"ollama\"\n")),
+            "sanare.toml:3: `heal.mode`: looser than the profile `locked` allows; hint: one of ask, dry_run, observe, off\n\
+             sanare.toml:5: `model.provider`: looser than the profile `locked` allows; hint: one of none"
+        );
     }
 
     #[test]

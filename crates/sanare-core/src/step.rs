@@ -222,6 +222,7 @@ fn proposed(step: &Proposed) -> Json {
         "tier": candidate.tier,
         "summary": candidate.summary,
         "evidence": candidate.evidence,
+        "confidence": candidate.confidence,
         "mappings": candidate.mappings.iter().map(|(old, new)| json!({ "expected": old, "seen": new })).collect::<Vec<_>>(),
         "function": candidate.function,
         "declined": step.diagnosed.declined,

@@ -248,6 +248,7 @@ fn proposed(payload: &Json) -> Option<Try> {
         mappings: Vec::new(),
         twins: vec![twin],
         expected_names: Vec::new(),
+        confidence: payload["confidence"].as_f64(),
     };
     Some(Try { candidate, checks: Vec::new(), diff: String::new() })
 }

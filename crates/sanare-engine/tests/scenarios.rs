@@ -54,8 +54,14 @@ fn every_scenario_gives_its_transcript() {
 
 /// Scenarios whose end comes from outside the steps: a clock, a budget, a broken host or store, a file that somebody
 /// changed.
-const NOT_FROM_THE_STEPS: [&str; 6] =
-    ["deadline", "budget_spent", "host_breaks_at_swap", "store_fails_after_receipt", "changed_meanwhile", "stop_switch"];
+const NOT_FROM_THE_STEPS: [&str; 6] = [
+    "deadline",
+    "budget_spent",
+    "host_breaks_at_swap",
+    "store_fails_after_receipt",
+    "changed_meanwhile",
+    "stop_switch",
+];
 
 /// What the ledger has of an incident is enough to decide every step again, and each is decided as it was.
 #[test]

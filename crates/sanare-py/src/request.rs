@@ -24,7 +24,8 @@ const FILE: u64 = 64 * 1024 * 1024;
 pub const FILE_LOOK: u64 = 64 * 1024;
 
 /// Options that the face knows; objects and lists of objects stay in Python.
-const OPTIONS: [&str; 8] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "verify"];
+const OPTIONS: [&str; 10] =
+    ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "verify", "about", "proposers"];
 
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
@@ -179,6 +180,7 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
             "attempts" => value.extract::<u64>().ok().map(|number| json!(number)),
             // Python keeps durations in seconds; files and face have texts with a unit.
             "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
+            "proposers" => Some(json!(items(&value).iter().map(plain_text).collect::<Vec<_>>())),
             "verify" => Some(commands(&value)),
             // The face keeps shapes alone so far; whoever wants whole calls gets those.
             "remember" if plain_text(&value) == "calls" => None,

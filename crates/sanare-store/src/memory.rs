@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record, v1, verify};
-use sanare_core::port::store::{Bucket, Lease, ReceiptChange, Rest};
+use sanare_core::model::budget::{Cost, DAY, HOUR, Limits, Spent, broken};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
@@ -29,6 +30,7 @@ struct Kept {
     rests: HashMap<String, Rest>,
     /// Times of the units taken, by bucket.
     spent: HashMap<String, Vec<u64>>,
+    model_calls: Vec<ModelCall>,
 }
 
 impl Memory {
@@ -244,5 +246,35 @@ impl Store for Memory {
             }
         }
         Ok(spent)
+    }
+
+    fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
+        let mut kept = self.kept();
+        let mut spent = Spent::default();
+        for earlier in &kept.model_calls {
+            if earlier.incident == call.incident {
+                spent.incident_calls += 1;
+                spent.incident_tokens += earlier.most.tokens;
+            }
+            spent.hour_calls += u64::from(earlier.at > call.at.saturating_sub(HOUR));
+            if earlier.at > call.at.saturating_sub(DAY) {
+                spent.day_tokens += earlier.most.tokens;
+                spent.day_money += earlier.most.money;
+            }
+        }
+        if let Some(key) = broken(limits, &spent, &call.most) {
+            return Ok(Leave::Spent(key.to_owned()));
+        }
+        kept.model_calls.push(call.clone());
+        Ok(Leave::Granted(kept.model_calls.len() as u64))
+    }
+
+    fn settle_model_call(&self, number: u64, cost: Cost) -> Result<(), StoreFault> {
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let mut kept = self.kept();
+        if let Some(call) = place.and_then(|place| kept.model_calls.get_mut(place)) {
+            call.most = cost;
+        }
+        Ok(())
     }
 }

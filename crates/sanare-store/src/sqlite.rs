@@ -10,6 +10,7 @@ mod folder;
 mod head;
 mod leases;
 mod ledger;
+mod model_calls;
 mod receipts;
 mod shapes;
 
@@ -19,7 +20,8 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record};
-use sanare_core::port::store::{Bucket, Lease, ReceiptChange, Rest};
+use sanare_core::model::budget::{Cost, Limits};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
@@ -281,5 +283,13 @@ impl Store for Sqlite {
 
     fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
         self.write(true, |transaction| budgets::spend(transaction, buckets, now))
+    }
+
+    fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
+        self.write(true, |transaction| model_calls::begin(transaction, call, limits))
+    }
+
+    fn settle_model_call(&self, number: u64, cost: Cost) -> Result<(), StoreFault> {
+        self.write(false, |transaction| model_calls::settle(transaction, number, cost))
     }
 }

@@ -6,6 +6,7 @@ mod text;
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::ledger::Record;
+use sanare_core::model::usage::Usage;
 use sanare_core::outcome::{Outcome, Reason, Status};
 use sanare_core::port::{Store, StoreFault};
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,9 @@ pub struct Report {
     pub occurrences: u64,
     /// What to do next, one line each.
     pub next: Vec<String>,
+    /// Usage of the calls since the last candidate.
+    #[serde(skip)]
+    pub asked: Usage,
     /// Milliseconds since 1970.
     pub created_at: u64,
     /// Milliseconds since 1970; 0 until closed.
@@ -146,6 +150,7 @@ impl Report {
                 self.status = "open".to_owned();
                 self.answered_by(&payload["approver"]);
             }
+            "model_call" => self.model_call(&payload),
             "waiting" => self.waiting(&payload),
             "applied" => self.applied(&payload),
             "undoing" => self.rerun = format!("failed: {}", text(&payload["detail"])),
@@ -229,7 +234,6 @@ impl Report {
         }
         let number = payload["attempt"].as_u64().unwrap_or(0);
         self.confidence = payload["confidence"].as_f64();
-        self.usage.clone_from(&payload["usage"]);
         self.attempts.push(Attempt {
             number,
             proposer: self.proposer.clone(),
@@ -237,9 +241,17 @@ impl Report {
                 .as_str()
                 .map(|text| Digest::of(text.as_bytes()).to_string())
                 .unwrap_or_default(),
-            usage: payload["usage"].clone(),
+            usage: usage_json(&std::mem::take(&mut self.asked)),
             ..Attempt::default()
         });
+    }
+
+    fn model_call(&mut self, payload: &Json) {
+        let call: Usage = serde_json::from_value(payload["usage"].clone()).unwrap_or_default();
+        self.asked.add(&call);
+        let mut all: Usage = serde_json::from_value(self.usage.clone()).unwrap_or_default();
+        all.add(&call);
+        self.usage = usage_json(&all);
     }
 
     fn applied(&mut self, payload: &Json) {
@@ -310,6 +322,16 @@ impl Report {
             reason => format!("{state}: {reason}"),
         }
     }
+}
+
+/// Usage with its line for people; null without a call.
+fn usage_json(usage: &Usage) -> Json {
+    if usage.calls == 0 {
+        return Json::Null;
+    }
+    let mut json = json!(usage);
+    json["line"] = json!(usage.line());
+    json
 }
 
 fn oracle(gates: &Json) -> bool {

@@ -1,13 +1,23 @@
 //! `sanare doctor`: exit 1 when something needed is missing.
 
-use sanare::operations::doctor::{Finding, doctor};
+use sanare::operations::doctor::{Finding, ask_model, doctor};
 
 use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
 
-pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Make one real call to the configured model, and say what works.
+    #[arg(long)]
+    model: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let root = context.project_root()?;
-    let findings = doctor(&root, &context.python());
+    let mut findings = doctor(&root, &context.python());
+    if arguments.model {
+        findings.push(ask_model(&root));
+    }
     let code = i32::from(findings.iter().any(|finding| !finding.good));
     if context.json {
         return Ok(Printed::with_code(pretty(&findings), code));

@@ -2,6 +2,7 @@
 
 use crate::id::Id;
 use crate::ledger::{ChainBreak, Entry, Record};
+use crate::model::budget::{Cost, Limits};
 use crate::receipt::{Receipt, ReceiptState};
 
 /// What the store met.
@@ -74,6 +75,26 @@ pub struct Bucket {
     pub window: u64,
     /// Units within it.
     pub limit: u64,
+}
+
+/// A call to a model that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelCall {
+    /// The incident that it is for; empty for a test of the connection.
+    pub incident: String,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    /// The most that it can cost.
+    pub most: Cost,
+}
+
+/// What came of asking for leave to make a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// It may be made; the number settles it afterwards.
+    Granted(u64),
+    /// A budget would be broken: its key.
+    Spent(String),
 }
 
 /// One store, behind SQLite or in memory. Every call is one transaction.
@@ -225,4 +246,17 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault>;
+
+    /// Enters a call to a model if no budget would be broken by the most that it can cost. Looking and entering are one
+    /// transaction, durable against a power cut: many processes and a restart share one count (C76).
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault>;
+
+    /// Replaces the most that a call could cost by what it did cost.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn settle_model_call(&self, number: u64, cost: Cost) -> Result<(), StoreFault>;
 }

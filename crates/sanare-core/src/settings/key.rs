@@ -22,6 +22,10 @@ pub enum Kind {
     Text(usize),
     /// At most so many texts.
     Texts(usize),
+    /// A table of at most so many entries, kept as it is.
+    Table(usize),
+    /// A number of at least 0 with at most so many before the point, kept in millionths.
+    Decimal(u64),
     /// At most so many argument lists, none of them empty.
     Commands(usize),
 }
@@ -43,6 +47,8 @@ const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
+const MILLION: u64 = 1_000_000;
+const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
@@ -53,6 +59,12 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
+    key(
+        "profile",
+        Kind::Choice(&["none", "locked"]),
+        "\"none\"",
+        "`locked`: a person decides, nothing is sent, little is kept",
+    ),
     key(
         "environment",
         Kind::Text(100),
@@ -97,6 +109,13 @@ pub const KEYS: &[Key] = &[
         "what may be done with a failure",
     ),
     key("heal.remember", Kind::Choice(&["off", "shape"]), "\"shape\"", "what is kept of calls that worked"),
+    key("heal.about", Kind::Text(1_000), "\"\"", "what the function means, for the model"),
+    key(
+        "heal.proposers",
+        Kind::Choices(&["drift", "model"]),
+        "[\"drift\", \"model\"]",
+        "who is asked for a repair, in order",
+    ),
     key(
         "heal.rerun",
         Kind::Choice(&["safe", "always", "never"]),
@@ -161,6 +180,64 @@ pub const KEYS: &[Key] = &[
     key("heal.breaker.cooldown_max", Kind::Duration(SECOND, 30 * DAY), "\"24h\"", "longest rest"),
     key("heal.breaker.repairs_per_function_per_day", Kind::Integer(1, 100), "3", "accepted repairs of one function"),
     key("heal.breaker.heals_per_hour", Kind::Integer(1, 1_000), "20", "accepted repairs in a project"),
+    key(
+        "evidence.model.arguments",
+        Kind::Integer(0, 100_000),
+        "1000",
+        "characters of each argument that a model is sent",
+    ),
+    key(
+        "evidence.model.locals",
+        Kind::Integer(0, 100_000),
+        "400",
+        "characters of each local or module variable that a model is sent",
+    ),
+    key("evidence.model.environment", Kind::Integer(0, 100_000), "0", "the same for environment variables; 0: none"),
+    key("evidence.model.logs", Kind::Integer(0, 100_000), "50", "log lines that a model is sent; 0: none"),
+    key(
+        "model.provider",
+        Kind::Choice(&["none", "openai", "compatible", "azure", "anthropic", "ollama", "command"]),
+        "\"none\"",
+        "whom to ask for a repair; without one nothing is sent",
+    ),
+    key("model.model", Kind::Text(200), "\"\"", "the model's name; Azure: the deployment"),
+    key("model.base_url", Kind::Text(500), "\"\"", "where the provider is; empty: its own address"),
+    key("model.chat_path", Kind::Text(200), "\"/v1/chat/completions\"", "path of chat completions below the base"),
+    key(
+        "model.api_key_env",
+        Kind::Text(200),
+        "\"\"",
+        "the variable that holds the key; empty: the provider's usual one",
+    ),
+    key("model.api_key_file", Kind::Text(1_000), "\"\"", "a file that holds the key"),
+    key("model.organization_env", Kind::Text(200), "\"\"", "the variable that names an organization (openai)"),
+    key("model.api_version", Kind::Text(60), "\"\"", "version of the interface (azure, anthropic)"),
+    key("model.auth", Kind::Choice(&["x-api-key", "bearer"]), "\"x-api-key\"", "how the key is sent (anthropic)"),
+    key(
+        "model.json_mode",
+        Kind::Choice(&["auto", "schema", "object", "off"]),
+        "\"auto\"",
+        "how the endpoint is asked for JSON",
+    ),
+    key("model.params", Kind::Table(50), "{}", "parameters that are sent as they are"),
+    key("model.argv", Kind::Texts(50), "[]", "the program to ask and its arguments (command)"),
+    key("model.timeout", Kind::Duration(SECOND, 10 * MINUTE), "\"30s\"", "longest silence; ollama 120 s, command 60 s"),
+    key("model.max_tokens", Kind::Integer(256, 65_536), "4096", "tokens of a reply"),
+    key("model.prompt_size", Kind::Size(4 * KIB, MIB), "\"32KiB\"", "a whole prompt, at most"),
+    key("model.max_calls_per_hour", Kind::Integer(0, 100_000), "300", "calls of the whole project in an hour"),
+    key("model.allow_insecure", Kind::Flag, "false", "whether http to other machines is allowed"),
+    key("model.proxy", Kind::Text(500), "\"\"", "an HTTP proxy; empty: what HTTPS_PROXY says, `none`: no proxy"),
+    key("model.ca_file", Kind::Text(1_000), "\"\"", "a file with more certificates to believe (PEM)"),
+    key("model.cassette", Kind::Text(1_000), "\"\"", "a file of recorded exchanges"),
+    key("model.cassette_mode", Kind::Choice(&["off", "record", "replay"]), "\"off\"", "what is done with that file"),
+    key("heal.model.calls_per_incident", Kind::Integer(0, 100), "6", "calls for one incident; 0: never"),
+    key("heal.model.calls_per_hour", Kind::Integer(0, 100_000), "20", "calls in an hour; 0: never"),
+    key("heal.model.tokens_per_incident", Kind::Integer(0, 100_000_000), "60000", "tokens in and out for one incident"),
+    key("heal.model.tokens_per_day", Kind::Integer(0, 10_000_000_000), "1000000", "tokens in and out in a day"),
+    key("heal.model.money_per_day", Kind::Decimal(1_000_000), "0", "money in a day; 0: no cap"),
+    key("heal.model.price_in", Kind::Decimal(1_000_000), "0", "price of a million tokens sent"),
+    key("heal.model.price_out", Kind::Decimal(1_000_000), "0", "price of a million tokens received"),
+    key("heal.model.house_rules", Kind::Text(2_000), "\"\"", "more rules for the model; they add, and replace none"),
 ];
 
 impl Key {
@@ -206,6 +283,15 @@ impl Kind {
             (Self::Texts(limit), Toml::Array(items)) if items.len() <= *limit && items.iter().all(Toml::is_str) => {
                 Ok(Json::Array(items.iter().filter_map(Toml::as_str).map(|text| json!(text)).collect()))
             }
+            (Self::Table(limit), Toml::Table(table)) if table.len() <= *limit => {
+                serde_json::to_value(table).map_err(|_| ("a value of this table is not plain".to_owned(), self.wants()))
+            }
+            (Self::Decimal(most), Toml::Integer(number)) => within(u64::try_from(*number).ok(), 0, *most)
+                .map(|_| json!(number.unsigned_abs() * MILLION))
+                .map_err(|()| (format!("{number} is out of range"), self.wants())),
+            (Self::Decimal(most), Toml::Float(number)) if (0.0..=*most as f64).contains(number) => {
+                Ok(json!((number * MILLION as f64).round() as u64))
+            }
             (Self::Commands(limit), Toml::Array(items)) if items.len() <= *limit => items
                 .iter()
                 .map(command)
@@ -235,10 +321,15 @@ impl Kind {
             Self::Duration(low, high) => {
                 format!("a text such as \"90s\" or \"2m\", from {low} ms to {} s", high / SECOND)
             }
+            Self::Size(low, high) if *low < MIB => {
+                format!("a text such as \"64KiB\", from {} KiB to {} KiB", low / KIB, high / KIB)
+            }
             Self::Size(low, high) => format!("a text such as \"64MiB\", from {} MiB to {} MiB", low / MIB, high / MIB),
             Self::Flag => "true or false".to_owned(),
             Self::Text(limit) => format!("a text of at most {limit} characters"),
             Self::Texts(limit) => format!("a list of at most {limit} texts"),
+            Self::Table(limit) => format!("a table of at most {limit} entries"),
+            Self::Decimal(most) => format!("a number from 0 to {most}"),
             Self::Commands(limit) => {
                 format!("a list of at most {limit} argument lists, such as [[\"python\", \"-m\", \"pytest\"]]")
             }

@@ -96,9 +96,7 @@ pub(super) fn decorator(options: &[(String, Json)], troubles: &mut Vec<Trouble>)
 }
 
 fn accept(key: &Key, shown: &str, value: &Toml, origin: Origin, layer: &mut Layer, troubles: &mut Vec<Trouble>) {
-    if let Some(text) = value.as_str()
-        && looks_like_secret(text).is_some()
-    {
+    if holds_credential(value) {
         let message = "this looks like a credential; it is not read".to_owned();
         let hint = "name a variable or a file that holds it".to_owned();
         troubles.push(Trouble { origin, key: shown.to_owned(), message, hint });
@@ -120,9 +118,24 @@ fn flatten(prefix: &str, table: &toml::Table, out: &mut Vec<(String, Toml)>) {
     for (name, value) in table {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         match value {
-            Toml::Table(inner) => flatten(&path, inner, out),
+            // A table that is a value of its own stays whole.
+            Toml::Table(inner) if !is_table_key(&path) => flatten(&path, inner, out),
             other => out.push((path, other.clone())),
         }
+    }
+}
+
+fn is_table_key(path: &str) -> bool {
+    KEYS.iter().any(|key| key.path == path && matches!(key.kind, super::Kind::Table(_)))
+}
+
+/// Whether a text somewhere in a value looks like a credential.
+fn holds_credential(value: &Toml) -> bool {
+    match value {
+        Toml::String(text) => looks_like_secret(text).is_some(),
+        Toml::Array(items) => items.iter().any(holds_credential),
+        Toml::Table(table) => table.values().any(holds_credential),
+        _ => false,
     }
 }
 

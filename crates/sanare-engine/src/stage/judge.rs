@@ -19,6 +19,7 @@ pub(crate) fn situation<'a>(
     let incident = case.incident;
     let candidate = &proposed.candidate;
     let mut facts = facts(case.policy, incident, &case.class, candidate.proposer, candidate.tier, world.clock.now());
+    facts.numbers.extend(candidate.confidence.map(|confidence| ("confidence", confidence)));
     facts.numbers.extend(diff.map(|diff| ("changed_lines", changed_lines(diff))));
     Situation {
         rules: &incident.rules,
@@ -27,7 +28,7 @@ pub(crate) fn situation<'a>(
         stopped: world.target.stopped(),
         policy: case.policy,
         facts,
-        declined: proposed.diagnosed.declined.iter().map(|declined| declined.reason).collect(),
+        declined: proposed.diagnosed.declined.iter().flat_map(|one| one.against(&candidate.function)).collect(),
     }
 }
 

@@ -259,6 +259,7 @@ fn answer(scripted: &Scripted, name: ProposerName) -> Result<Candidate, Declined
         mappings: Vec::new(),
         twins: if scripted.no_twin { Vec::new() } else { vec![twin] },
         expected_names: Vec::new(),
+        confidence: None,
     })
 }
 
@@ -345,8 +346,9 @@ impl<'a> Failing<'a> {
 }
 
 use sanare_core::ledger::{ChainBreak, Entry, Record};
+use sanare_core::model::budget::{Cost, Limits};
 use sanare_core::port::StoreFault;
-use sanare_core::port::store::{Bucket, Lease, ReceiptChange, Rest};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
 impl Store for Failing<'_> {
@@ -426,5 +428,11 @@ impl Store for Failing<'_> {
     }
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
         self.inner.set_rest(fingerprint, rest)
+    }
+    fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
+        self.inner.begin_model_call(call, limits)
+    }
+    fn settle_model_call(&self, number: u64, cost: Cost) -> Result<(), StoreFault> {
+        self.inner.settle_model_call(number, cost)
     }
 }

@@ -7,7 +7,7 @@ use ruff_python_ast::{Expr, ExprCall, Operator, Stmt};
 
 use super::Look;
 use super::constants::choices;
-use super::kept::keys_read;
+use super::kept::{keys_in, keys_read};
 use crate::code::BindingKind;
 use crate::constant::{self, is_constant, is_empty_value};
 use crate::flow::{holds_raise, mentions, names_in, texts_in};
@@ -20,6 +20,8 @@ use crate::vet::Case;
 /// left to the trial, which sees whether it is new in the result.
 pub(super) fn no_new_default(case: &Case<'_>) -> Look {
     let mut keys = keys_read(&case.old);
+    // What a function of the file demands of the row that it is handed is demanded of the caller too.
+    keys.extend(case.old_helpers.iter().flat_map(keys_in));
     keys.extend(case.context.no_new_default_keys.iter().cloned());
     keys.extend(case.context.expected_names.iter().cloned());
     let held = holders(&case.new, &keys);
@@ -151,9 +153,22 @@ fn choice_default(case: &Case<'_>, expr: &Expr, keys: &BTreeSet<String>, held: &
     let of_key = parts.iter().any(|part| {
         reads_key(lens, part, keys)
             || names_of_value(part).iter().any(|name| held.contains(name) || is_old_work(case, name))
+            || (case.is_old(part) && reads_a_place(part))
     });
     (of_key && !had_choice(case, made_up, expr))
         .then(|| format!("`{}` would stand in for what the input lacks", case.text(made_up)))
+}
+
+/// A read of data by its place, perhaps converted: `row[2]`, `int(row[2])`. Whatever the old body read so, it demanded.
+fn reads_a_place(expr: &Expr) -> bool {
+    match expr {
+        Expr::Subscript(node) => node.ctx.is_load() && !node.slice.is_slice_expr(),
+        Expr::Call(call) => {
+            let of_method = matches!(&*call.func, Expr::Attribute(method) if reads_a_place(&method.value));
+            of_method || matches!(&*call.arguments.args, [only] if reads_a_place(only))
+        }
+        _ => false,
+    }
 }
 
 /// Did the old body choose the same constant where it read the same key?

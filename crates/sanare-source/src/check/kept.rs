@@ -45,6 +45,19 @@ pub(super) fn old_path_kept(case: &Case<'_>) -> Look {
     findings.into()
 }
 
+/// The constant keys that a function of the file reads of anything.
+pub(crate) fn keys_in(code: &Code<'_>) -> BTreeSet<String> {
+    let key = |expr: &Expr| expr.as_string_literal_expr().map(|text| text.value.to_str().to_owned());
+    let read = code.exprs.iter().filter_map(|node| match node.expr {
+        Expr::Subscript(subscript) if subscript.ctx.is_load() => key(&subscript.slice),
+        Expr::Call(call) if matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "get") => {
+            call.arguments.args.first().and_then(key)
+        }
+        _ => None,
+    });
+    read.collect()
+}
+
 /// The keys that a body reads: constant subscripts, `get`, `getattr`, `match` on mappings, attributes of rows.
 pub(crate) fn keys_read(lens: &Lens<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

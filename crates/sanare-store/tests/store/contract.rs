@@ -1,8 +1,9 @@
 //! What every store does, the one on disk and the one in memory alike.
 
+use sanare_core::model::budget::{Cost, DAY, HOUR, Limits};
 use sanare_core::port::Store;
 use sanare_core::port::StoreFault;
-use sanare_core::port::store::{Bucket, ReceiptChange, Rest};
+use sanare_core::port::store::{Bucket, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};
 use serde_json::json;
@@ -358,5 +359,38 @@ fn occurrences_of_a_rest_are_counted() {
             assert_eq!(store.rest("f").unwrap(), Rest { until: 5, times: 2, occurrences: 2 });
             assert_eq!(store.rest("nothing rests here").unwrap(), Rest::default());
         },
+    );
+}
+
+#[test]
+fn calls_to_models_are_counted_in_windows_and_settled() {
+    check(
+        |store| {
+            let limits = Limits {
+                calls_per_incident: 2,
+                calls_per_hour: 3,
+                tokens_per_incident: 1_000,
+                tokens_per_day: 1_000,
+                money_per_day: None,
+            };
+            let begin = |incident: &str, at: u64| {
+                let call = ModelCall { incident: incident.to_owned(), at, most: Cost { tokens: 300, money: 1 } };
+                store.begin_model_call(&call, &limits).unwrap()
+            };
+            let spent = |key: &str| Leave::Spent(format!("heal.model.{key}"));
+            let now = 100 * DAY;
+            let Leave::Granted(first) = begin("a", now) else { panic!("the first call is refused") };
+            assert!(matches!(begin("a", now + 1), Leave::Granted(_)));
+            assert_eq!(begin("a", now + 2), spent("calls_per_incident"));
+            assert!(matches!(begin("b", now + 3), Leave::Granted(_)));
+            assert_eq!(begin("c", now + 4), spent("calls_per_hour"));
+            // An hour later calls are free again, tokens are not until what was called is settled.
+            assert_eq!(begin("c", now + HOUR + 5), spent("tokens_per_day"));
+            store.settle_model_call(first, Cost { tokens: 50, money: 0 }).unwrap();
+            assert!(matches!(begin("c", now + HOUR + 6), Leave::Granted(_)));
+            // A clock that was set back gives nothing back.
+            assert_eq!(begin("d", now - HOUR), spent("calls_per_hour"));
+        },
+        |_| {},
     );
 }

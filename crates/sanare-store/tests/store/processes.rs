@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sanare_core::model::budget::{Cost, Limits};
 use sanare_core::port::Store as _;
+use sanare_core::port::store::{Leave, ModelCall};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::Sqlite;
 
@@ -59,6 +61,21 @@ fn acts_as_another_process() {
                 store.append_and_settle(&plain(&name, "closed"), ReceiptState::Done).unwrap();
             }
         }
+        "caller" => {
+            let limits = Limits {
+                calls_per_incident: 100,
+                calls_per_hour: 5,
+                tokens_per_incident: 1_000_000,
+                tokens_per_day: 1_000_000,
+                money_per_day: None,
+            };
+            for _ in 0..5 {
+                let call = ModelCall { incident: name.clone(), at: 1_000, most: Cost { tokens: 10, money: 0 } };
+                if let Leave::Granted(_) = store.begin_model_call(&call, &limits).unwrap() {
+                    store.append(&plain(&name, "gate")).unwrap();
+                }
+            }
+        }
         other => panic!("no role {other}"),
     }
 }
@@ -82,6 +99,20 @@ fn four_processes_keep_one_chain() {
         assert_eq!(store.records(&incident(&writer.0.id().to_string())).unwrap().len(), 110);
     }
     assert_eq!(store.receipts(ReceiptState::Open).unwrap().len(), 40);
+}
+
+/// Twenty processes that all want to ask a model share five calls an hour; a restart refills nothing.
+#[test]
+fn twenty_processes_share_one_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = place(&folder);
+    for _ in 0..2 {
+        let mut callers: Vec<Other> = (0..10).map(|_| Other::start("caller", &path)).collect();
+        for caller in &mut callers {
+            assert!(caller.0.wait().unwrap().success());
+        }
+    }
+    assert_eq!(Sqlite::open(&path).unwrap().verify().unwrap(), Ok(5));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::wire::clock::SystemClock;
 use crate::wire::home;
+use crate::wire::model::{Tested, setup_in, test_connection};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,7 +23,66 @@ pub struct Finding {
 
 /// Looks at the project, its store, the sandbox and the interpreter.
 pub fn doctor(project_root: &Path, python: &Path) -> Vec<Finding> {
-    vec![project(project_root), store(project_root), switch(project_root), sandbox(), interpreter(python)]
+    vec![
+        project(project_root),
+        store(project_root),
+        switch(project_root),
+        sandbox(),
+        interpreter(python),
+        model(project_root),
+    ]
+}
+
+/// What the settings say of a model; nobody is asked.
+fn model(root: &Path) -> Finding {
+    match model_setup(root) {
+        Ok(None) => finding("model", "none configured: nothing is sent, and drift is repaired without one", true, ""),
+        Ok(Some(setup)) => {
+            let found = match sanare_effects::model::key_of(&setup.key) {
+                Ok(Some(_)) => "key set",
+                Ok(None) => "no key needed",
+                Err(fault) => return finding("model", fault.to_string(), false, KEY_HINT),
+            };
+            let whom = format!("{} {}, {found}", setup.provider.word(), setup.model);
+            finding("model", whom, true, "")
+        }
+        Err(wrong) => finding("model", wrong, false, "see `sanare config show`"),
+    }
+}
+
+const KEY_HINT: &str = "set the variable, or name another with `model.api_key_env`";
+
+fn model_setup(root: &Path) -> Result<Option<sanare_core::model::setup::Setup>, String> {
+    let settings = crate::wire::settings::settings(root, &[])
+        .map_err(|troubles| troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+    setup_in(&settings, root)
+}
+
+/// Makes one real call and says what works (`sanare doctor --model`).
+pub fn ask_model(root: &Path) -> Finding {
+    let setup = match model_setup(root) {
+        Ok(Some(setup)) => setup,
+        Ok(None) => return finding("model call", "no provider is configured", false, "set `model.provider`"),
+        Err(wrong) => return finding("model call", wrong, false, "see `sanare config show`"),
+    };
+    let store = match home::open(root) {
+        Ok(store) => store,
+        Err(fault) => return finding("model call", fault.to_string(), false, "budgets are kept in the store"),
+    };
+    let mut port = sanare_effects::model::real();
+    match test_connection(&setup, store.as_ref(), &SystemClock::new(), port.as_mut()) {
+        Err(why) => finding("model call", why, false, "the settings under [model] say whom to ask"),
+        Ok(Tested { usage, reads }) => {
+            let line = usage.line();
+            match reads {
+                Ok(()) => finding("model call", format!("answered and was read; {line}"), true, ""),
+                Err(why) => {
+                    let found = format!("answered, but {why}; {line}");
+                    finding("model call", found, false, "try another `model.json_mode`, or another model")
+                }
+            }
+        }
+    }
 }
 
 fn finding(what: &str, found: impl Into<String>, good: bool, hint: &str) -> Finding {

@@ -27,7 +27,7 @@ use sanare_engine::{Case, Ended, World, run};
 use sanare_source::VetContext;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 pub(crate) use self::adopt::rest_key as adoption_rest;
 
@@ -42,6 +42,7 @@ use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
 use crate::wire::lockfile::LockBook;
+use crate::wire::model::ModelProposer;
 use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
@@ -310,9 +311,20 @@ impl Desk<'_> {
         let lock = LockBook::of(&self.request.project_root, self.on.shown_path, &self.request.function);
         let lock = Arc::new(lock);
         let mut read = read.ok().map(|target| target.with_lock(Arc::clone(&lock)));
-        let mut drift = DriftProposer { remembered: remembered(self.on.store, self.request), lock };
+        let shapes = remembered(self.on.store, self.request);
+        let mut drift = DriftProposer { remembered: shapes.clone(), lock };
+        let mut model = self.on.settings.and_then(|settings| {
+            let (root, on) = (&self.request.project_root, self.on);
+            ModelProposer::configured(settings, root, on.store, on.clock, on.incident, shapes)
+        });
+        let order = self.on.settings.map(|settings| settings.list("heal.proposers")).unwrap_or_default();
+        let mut drift = Some(&mut drift as &mut dyn Proposer);
+        let mut model = model.as_mut().map(|model| model as &mut dyn Proposer);
         let (target, proposers): (&mut dyn Target, Vec<&mut dyn Proposer>) = match &mut read {
-            Some(target) => (target, vec![&mut drift]),
+            Some(target) => {
+                let next = |name: &String| if name == "model" { model.take() } else { drift.take() };
+                (target, order.iter().filter_map(next).collect())
+            }
             None => (&mut scripted, Vec::new()),
         };
         let buckets = self.on.breaker.buckets(self.on.incident);

@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::operations::show::{self, Show};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
-use crate::wire::person;
 use crate::wire::lockfile::take_back;
+use crate::wire::person;
 use crate::wire::target::restore;
 
 /// Why a repair could not be taken back.

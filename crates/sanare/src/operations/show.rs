@@ -1,7 +1,10 @@
 //! One incident, by its id or a unique prefix.
 
 use sanare_core::id::Id;
+use sanare_core::ledger::Record;
 use sanare_core::port::{Store, StoreFault};
+
+use serde_json::Value as Json;
 
 use crate::report::Report;
 
@@ -56,4 +59,38 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
 pub fn show(store: &dyn Store, given: &str) -> Result<Report, Show> {
     let id = find(store, given)?;
     Ok(Report::of(store, &id)?)
+}
+
+/// One call to a model, as it is recorded: what was sent, redacted, what came of it by class, what it cost.
+///
+/// # Errors
+/// [`Show`].
+pub fn prompts(store: &dyn Store, given: &str) -> Result<Vec<Json>, Show> {
+    let id = find(store, given)?;
+    let records = store.records(&id)?;
+    Ok(records.iter().filter(|record| record.step == "model_call").map(Record::json).collect())
+}
+
+/// The same for people: every text that was sent, as it was sent.
+pub fn prompts_text(prompts: &[Json]) -> String {
+    let mut parts = Vec::new();
+    for prompt in prompts {
+        let words = |key: &str| prompt[key].as_str().unwrap_or_default().to_owned();
+        let turn = if prompt["repair_turn"] == true { ", repair turn" } else { "" };
+        parts.push(format!(
+            "--- attempt {}{turn}: {} {}, prompt {} v{}: {}",
+            prompt["attempt"],
+            words("provider"),
+            words("model"),
+            prompt["prompt"]["id"].as_str().unwrap_or_default(),
+            prompt["prompt"]["version"],
+            words("came"),
+        ));
+        let sent = &prompt["sent"];
+        let messages = sent["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
+        let texts: Vec<&str> =
+            [&sent["system"], &sent["user"]].into_iter().chain(messages).filter_map(Json::as_str).collect();
+        parts.extend(texts.into_iter().map(str::to_owned));
+    }
+    parts.join("\n")
 }

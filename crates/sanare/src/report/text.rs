@@ -52,6 +52,7 @@ impl Report {
         for line in gate_lines(&self.gates) {
             page.add("gate", &line);
         }
+        page.add("usage", self.usage["line"].as_str().unwrap_or_default().trim_start_matches("usage: "));
     }
 
     fn asked(&self, page: &mut Page) {

@@ -32,7 +32,7 @@ impl Proposer for DriftProposer {
     }
 
     fn propose(&mut self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Result<Box<Candidate>, Declined> {
-        let mut problem = self.problem(ask, subject);
+        let mut problem = problem(ask, &self.remembered, subject);
         let unused = match self.lock.accepted() {
             Ok(accepted) => {
                 problem.accepted = accepted;
@@ -69,36 +69,35 @@ impl Proposer for DriftProposer {
     }
 }
 
-impl DriftProposer {
-    fn problem(&self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Problem {
-        let evidence = ask.evidence;
-        let members = sanare_drift::library::questions(&evidence.source, ask.function);
-        // Looking a version up is dear: only what the module speaks of is asked for.
-        let distributions: Vec<String> = sanare_drift::library::distributions()
-            .into_iter()
-            .filter(|name| evidence.source.contains(name))
-            .map(str::to_owned)
-            .collect();
-        let runtime = Runtime {
-            python: evidence.python,
-            // A host that cannot answer leaves the facts empty: the library table then applies nothing.
-            members: if members.is_empty() { Vec::new() } else { subject.members(&members).unwrap_or_default() },
-            versions: if distributions.is_empty() {
-                Vec::new()
-            } else {
-                subject.versions(&distributions).unwrap_or_default()
-            },
-        };
-        Problem {
-            source: evidence.source.clone(),
-            function: ask.function.to_owned(),
-            first_line: evidence.first_line,
-            failure: evidence.failure.clone(),
-            arguments: evidence.arguments.clone(),
-            remembered: self.remembered.clone(),
-            accepted: Vec::new(),
-            runtime,
-        }
+/// The failure as the offline engine is asked about it.
+pub(crate) fn problem(ask: &Ask<'_>, remembered: &[CallShape], subject: &mut dyn Subject) -> Problem {
+    let evidence = ask.evidence;
+    let members = sanare_drift::library::questions(&evidence.source, ask.function);
+    // Looking a version up is dear: only what the module speaks of is asked for.
+    let distributions: Vec<String> = sanare_drift::library::distributions()
+        .into_iter()
+        .filter(|name| evidence.source.contains(name))
+        .map(str::to_owned)
+        .collect();
+    let runtime = Runtime {
+        python: evidence.python,
+        // A host that cannot answer leaves the facts empty: the library table then applies nothing.
+        members: if members.is_empty() { Vec::new() } else { subject.members(&members).unwrap_or_default() },
+        versions: if distributions.is_empty() {
+            Vec::new()
+        } else {
+            subject.versions(&distributions).unwrap_or_default()
+        },
+    };
+    Problem {
+        source: evidence.source.clone(),
+        function: ask.function.to_owned(),
+        first_line: evidence.first_line,
+        failure: evidence.failure.clone(),
+        arguments: evidence.arguments.clone(),
+        remembered: remembered.to_vec(),
+        accepted: Vec::new(),
+        runtime,
     }
 }
 
@@ -170,6 +169,7 @@ fn candidate(
         twins,
         // Left to the gate, which reads the old body itself.
         expected_names: Vec::new(),
+        confidence: None,
     }))
 }
 

@@ -259,5 +259,6 @@ fn as_candidate(receipt: &Receipt, repair: &Report) -> Candidate {
         mappings: Vec::new(),
         twins: Vec::new(),
         expected_names: Vec::new(),
+        confidence: repair.confidence,
     }
 }

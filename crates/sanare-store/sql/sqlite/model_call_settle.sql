@@ -1,0 +1,1 @@
+UPDATE model_calls SET tokens = ?2, money = ?3 WHERE number = ?1

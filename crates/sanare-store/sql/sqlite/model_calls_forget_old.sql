@@ -1,0 +1,1 @@
+DELETE FROM model_calls WHERE at < ?1
