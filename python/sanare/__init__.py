@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from sanare._errors import HealRequested as HealRequested
     from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
-    from sanare._person import approve as approve
-    from sanare._person import deny as deny
-    from sanare._person import revert as revert
-    from sanare._person import save_patch as save_patch
     from sanare._forget import forget as forget
     from sanare._listen import listen as listen
     from sanare._logs import drop_logs as drop_logs
     from sanare._logs import keep_logs as keep_logs
+    from sanare._person import approve as approve
+    from sanare._person import deny as deny
+    from sanare._person import revert as revert
+    from sanare._person import save_patch as save_patch
     from sanare._report import (
         Report as Report,
     )

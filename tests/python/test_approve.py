@@ -35,7 +35,7 @@ def test_a_waiting_incident_changes_nothing_and_the_note_names_the_proposal(job)
     listed = job.sanare("incidents", "--status", "waiting").stdout
     assert report["id"] in listed and f"sanare diff {report['id']}" in listed
     shown = job.sanare("show", report["id"]).stdout
-    assert f"sanare approve {report['id']}" in shown and "the mode is ask" in shown and '+++ b/job.py' in shown
+    assert f"sanare approve {report['id']}" in shown and "the mode is ask" in shown and "+++ b/job.py" in shown
 
 
 def test_what_was_shown_is_what_is_applied(job):

@@ -39,7 +39,10 @@ def test_a_rule_asks_with_its_reason(make):
 
 
 def test_a_rule_that_does_not_fire_changes_nothing(make):
-    job = make(rule('path = ["other/**"]', "refuse") + '[[rule]]\nid = "night"\nwhen = { environment = ["production"] }\nverdict = "refuse"\n')
+    job = make(
+        rule('path = ["other/**"]', "refuse")
+        + '[[rule]]\nid = "night"\nwhen = { environment = ["production"] }\nverdict = "refuse"\n'
+    )
     assert job.run(NEW).returncode == 0
     assert job.report()["outcome"] == "healed"
 
@@ -105,10 +108,13 @@ rules = ["model_without_oracle"]
     assert done.returncode == 1 and "large: expected refuse, got permit" in done.stdout
     for text, words in [
         ("", "line 1"),
-        ("[[case]]\nverdict = \"ask\"\n\n[[case]]\nverdict = \"ask\"\nrules = [\"unheard-of\"]\n", "line 4: there is no rule"),
-        ("[[case]]\nverdict = \"perhaps\"\n", "no verdict"),
-        ("[[case]]\nverdict = \"ask\"\ngates = { trail = \"passed\" }\n", "no gate `trail`"),
-        ("[[case]]\nverdct = \"ask\"\n", "line"),
+        (
+            '[[case]]\nverdict = "ask"\n\n[[case]]\nverdict = "ask"\nrules = ["unheard-of"]\n',
+            "line 4: there is no rule",
+        ),
+        ('[[case]]\nverdict = "perhaps"\n', "no verdict"),
+        ('[[case]]\nverdict = "ask"\ngates = { trail = "passed" }\n', "no gate `trail`"),
+        ('[[case]]\nverdct = "ask"\n', "line"),
     ]:
         cases.write_text(text)
         done = job.sanare("policy", "test", str(cases))

@@ -43,7 +43,7 @@ def test_the_schema_is_one_for_python_and_the_command(job):
     in_python = json.loads(done.stdout.splitlines()[-1])
     on_the_command_line = json.loads(job.sanare("show", in_python["id"], "--json").stdout)
     assert list(in_python) == list(on_the_command_line) and kinds(in_python) == kinds(on_the_command_line)
-    snapshot = {name: kind for name, kind in kinds(in_python).items()}
+    snapshot = dict(kinds(in_python))
     expected = json.loads(FIELDS.read_text())
     assert snapshot == expected, json.dumps(snapshot, indent=1)
     assert in_python["status"] == "closed" and in_python["outcome"] == "healed" and in_python["rerun"] == "done"

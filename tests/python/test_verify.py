@@ -214,7 +214,11 @@ def test_a_tree_that_is_too_large_is_not_copied(make):
 
 def test_what_git_ignores_is_left_out(make):
     job = make(
-        ["python3", "-c", "import os; assert os.path.exists('new.txt') and not os.path.exists('data.bin'), os.listdir()"],
+        [
+            "python3",
+            "-c",
+            "import os; assert os.path.exists('new.txt') and not os.path.exists('data.bin'), os.listdir()",
+        ],
         files={".gitignore": "data.bin\n", "new.txt": "not yet added\n", "data.bin": "ignored\n"},
     )
     subprocess.run(["git", "init", "-q"], cwd=job.folder, check=True)
@@ -232,7 +236,11 @@ def test_copies_are_removed(make, tmp_path):
 
 
 def test_verify_from_the_settings_file(tmp_path):
-    job = Job(tmp_path / "project", "", '[heal]\nverify = [["python3", "-c", "raise SystemExit(1 if \'Betrag\' in open(\'job.py\').read() else 0)"]]\n')
+    job = Job(
+        tmp_path / "project",
+        "",
+        '[heal]\nverify = [["python3", "-c", "raise SystemExit(1 if \'Betrag\' in open(\'job.py\').read() else 0)"]]\n',
+    )
     job.learn()
     _, report = check(job)
     assert report["reason"] == "gates_failed", report
