@@ -52,9 +52,9 @@ fn every_scenario_gives_its_transcript() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Scenarios whose end comes from outside the steps: a clock, a budget, a broken host or store, a file that somebody
+/// Scenarios whose end comes from outside the steps: a clock, a budget, another process, a broken host or store, a file that somebody
 /// changed.
-const NOT_FROM_THE_STEPS: [&str; 6] = [
+const NOT_FROM_THE_STEPS: [&str; 8] = [
     "deadline",
     "budget_spent",
     "host_breaks_at_swap",
