@@ -122,7 +122,10 @@ def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
         fields = kept._fields
         if status is None or status in (fields.get("status"), fields.get("outcome")):
             found.setdefault(str(fields.get("id", "")), kept)
-    newest = sorted(found.values(), key=lambda one: (one._fields.get("created_at", 0), one._fields.get("id", "")))
+    # One without a time has no record: it is of this very process.
+    newest = sorted(
+        found.values(), key=lambda one: (one._fields.get("created_at") or float("inf"), one._fields.get("id", ""))
+    )
     return newest[::-1][:limit]
 
 
