@@ -54,7 +54,7 @@ def python(folder: Path, *arguments: str, **more) -> subprocess.CompletedProcess
 
 def test_the_names_are_all_there_and_typed():
     assert set(NAMES) <= set(sanare.__all__)
-    assert len(set(sanare.__all__)) == len(sanare.__all__)
+    assert sorted(sanare.__all__) == sorted(set(sanare.__all__))
     for name in sanare.__all__:
         assert getattr(sanare, name) is not None
     folder = Path(sanare.__file__).parent
