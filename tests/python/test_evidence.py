@@ -17,18 +17,21 @@ NEW = "datum,ugyfel,osszeg\n2026-01-05,Alfa Kft,1200\n2026-01-06,Beta Zrt,800\n"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
+# A busy machine must not make the evidence incomplete here: how long reading it takes is a bench.
+PATIENT = '[evidence]\ntime = "1s"\n'
+
+
 @pytest.fixture(autouse=True)
-def _fresh_settings():
+def _fresh_settings(project):
     from sanare import _settings
 
     _settings._known.clear()
+    (project.folder / "sanare.toml").write_text(PATIENT)
 
 
 def fail(project, text, call, settings=""):
     """The error and the record of one failing call."""
-    # A busy machine must not make the evidence incomplete here: how long it takes is a bench.
-    patient = '[evidence]\ntime = "1s"\n'
-    (project.folder / "sanare.toml").write_text(textwrap.dedent(settings) or patient)
+    (project.folder / "sanare.toml").write_text(textwrap.dedent(settings) or PATIENT)
     module = project.load(text)
     with pytest.raises(Exception) as found:
         call(module)

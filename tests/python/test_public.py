@@ -69,6 +69,7 @@ def test_the_names_are_all_there_and_typed():
 
 
 def test_capture_records_the_calling_frame(project):
+    (project.folder / "sanare.toml").write_text('[evidence]\ntime = "1s"\n')
     module = project.load(
         """
         import sanare

@@ -186,6 +186,7 @@ except KeyError as error:
     )
     before = {path for path in tmp_path.rglob("*") if ".sanare" not in str(path)}
     done = python(tmp_path, "job.py")
+    assert not os.path.exists(os.path.dirname(name)) or name[0] == "<"
     expected = "2000\n2000 2000 True healed\nTrue\n" if write == "memory" else "2000\nno_source 1\n"
     assert done.stdout == expected, done.stderr
     assert {path for path in tmp_path.rglob("*") if ".sanare" not in str(path)} == before
