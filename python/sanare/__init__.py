@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from sanare._listen import listen as listen
     from sanare._logs import drop_logs as drop_logs
     from sanare._logs import keep_logs as keep_logs
+    from sanare._person import approve as approve
+    from sanare._person import deny as deny
+    from sanare._person import revert as revert
+    from sanare._person import save_patch as save_patch
     from sanare._report import (
         Report as Report,
     )
@@ -75,7 +79,9 @@ __all__ = [
     "Report",
     "SettingsError",
     "__version__",
+    "approve",
     "capture",
+    "deny",
     "drop_logs",
     "forget",
     "heal",
@@ -85,6 +91,8 @@ __all__ = [
     "report",
     "reports",
     "request",
+    "revert",
+    "save_patch",
     "settings",
 ]
 
@@ -95,7 +103,9 @@ _LATER = {
     "HealRequested": "_errors",
     "Report": "_report",
     "SettingsError": "_errors",
+    "approve": "_person",
     "capture": "_capture",
+    "deny": "_person",
     "drop_logs": "_logs",
     "forget": "_forget",
     "keep_logs": "_logs",
@@ -104,6 +114,8 @@ _LATER = {
     "report": "_report",
     "reports": "_report",
     "request": "_ask",
+    "revert": "_person",
+    "save_patch": "_person",
     "settings": "_settings",
 }
 

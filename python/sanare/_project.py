@@ -21,6 +21,16 @@ def root_of(path: str) -> str:
     return known
 
 
+def roots() -> list[str]:
+    """The projects that this process knows: those of its decorated functions' files, and the working folder's."""
+    known = [root for root in _roots.values() if os.path.isdir(root)]
+    try:
+        known.append(root_of(os.path.join(os.getcwd(), "_")))
+    except (OSError, AttributeError):
+        pass
+    return sorted(set(known))
+
+
 def standing_for(path: str) -> str:
     """The path that tells a source's project: its own, or for what is no file one in the working folder."""
     if path[:1] != "<":

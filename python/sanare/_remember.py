@@ -25,10 +25,11 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
     path = os.path.abspath(guard.path)
     if _project.is_library(path):
         return
-    _logs.settle(_settings.of_project(_project.root_of(path)))
-    native().remember(
+    root = _project.root_of(path)
+    _logs.settle(_settings.of_project(root))
+    confirms = native().remember(
         {
-            "project_root": _project.root_of(path),
+            "project_root": root,
             "path": path,
             "function": guard.qualname,
             "source": read_text(path) or "",
@@ -38,3 +39,14 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
             "has_result": not generator,
         }
     )
+    if type(confirms) is str and _is_current(guard, path):
+        native().confirm(root, confirms)
+
+
+def _is_current(guard: Guard, path: str) -> bool:
+    """Whether the running code is what the file holds now: only then does its return say anything about a repair."""
+    from sanare._request import _locate
+    from sanare._source import read_text
+
+    text = read_text(path)
+    return text is not None and _locate(text, guard.current, guard.qualname, guard.path) > 0

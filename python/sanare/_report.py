@@ -25,19 +25,30 @@ class Report:
     def __getattr__(self, name: str) -> Any:
         fields: dict[str, Any] = object.__getattribute__(self, "_fields")
         try:
-            return fields[name]
+            value = fields[name]
         except KeyError:
             raise AttributeError(f"this report has no field {name!r}") from None
+        return _copy(value)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a report cannot be changed")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a report cannot be changed")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self._fields.get("id"))
 
     def __dir__(self) -> list[str]:
         return sorted([*self._fields, "to_dict", "to_json"])
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, as plain data."""
-        return dict(self._fields)
+        """All fields, as plain data of the caller's own."""
+        fields: dict[str, Any] = _copy(self._fields)
+        return fields
 
     def to_json(self) -> str:
         """The same as JSON."""
@@ -46,12 +57,29 @@ class Report:
         return json.dumps(self._fields, ensure_ascii=False)
 
     def __str__(self) -> str:
+        """What `sanare show` prints: what failed, what was tried, what to do now."""
+        from sanare._native import native
+
+        render = getattr(native(), "report_text", None)
+        text: str = render(self.to_json()) if render is not None else ""
+        return text or self._line()
+
+    def _line(self) -> str:
         fields = self._fields
         word = fields.get("outcome") or fields.get("status") or ""
         return f"{word}: {fields.get('summary', '')} ({fields.get('id', '')})"
 
     def __repr__(self) -> str:
-        return f"<sanare.Report {self}>"
+        return f"<sanare.Report {self._line()}>"
+
+
+def _copy(value: Any) -> Any:
+    """Plain data once more, so that nobody can change a report through what it holds."""
+    if type(value) is dict:
+        return {name: _copy(one) for name, one in value.items()}
+    if type(value) is list:
+        return [_copy(one) for one in value]
+    return value
 
 
 def keep(fields: dict[str, Any]) -> Report:
@@ -79,9 +107,23 @@ def last_report() -> Report | None:
 
 
 def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
-    """The newest reports of this process, newest first."""
-    found = [kept for kept in reversed(list(_reports.values())) if status in (None, kept._fields.get("status"))]
-    return found[:limit]
+    """The newest reports, newest first: those of the store of each project that this process knows, the one of the
+    working folder included, and those of this process that no store has. `status` may be an outcome as well."""
+    from sanare._native import native
+    from sanare._project import roots
+
+    found: dict[str, Report] = {}
+    read = getattr(native(), "reports", None)
+    for root in roots() if read is not None else []:
+        fields = read(root, status, limit) if read is not None else []
+        if type(fields) is list:
+            found.update((str(one["id"]), Report(one)) for one in fields)
+    for kept in _reports.values():
+        fields = kept._fields
+        if status is None or status in (fields.get("status"), fields.get("outcome")):
+            found.setdefault(str(fields.get("id", "")), kept)
+    newest = sorted(found.values(), key=lambda one: (one._fields.get("created_at", 0), one._fields.get("id", "")))
+    return newest[::-1][:limit]
 
 
 def note_of(fields: dict[str, Any]) -> str:

@@ -61,6 +61,7 @@ def build(call: Call) -> dict[str, Any]:
         "unguardable": guard.unguardable,
         "python": _project.python_version(),
         **{kind: list(folders) for kind, folders in _project.library_folders().items()},
+        "interpreter": sorted({sys.prefix, sys.base_prefix, sys.exec_prefix}),
         "program": sys.argv[0] if getattr(sys, "argv", None) else "",
     }
 

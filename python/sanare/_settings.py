@@ -41,7 +41,7 @@ def of_project(root: str) -> dict[str, Any]:
 
 def longest_line() -> int:
     """The most characters of a log line that any project seen so far wants."""
-    return max([300, *(values.get("logs.chars", 0) for _, values in list(_known.values()))])
+    return max([300, *(int(values.get("logs.chars", 0)) for _, values in list(_known.values()))])
 
 
 def settings(target: Any = None) -> dict[str, Setting]:
@@ -68,8 +68,9 @@ def settings(target: Any = None) -> dict[str, Setting]:
     rows = native().settings(root_of(path), options)
     if type(rows) is list:
         raise SettingsError("\n".join(rows))
-    kind: Any = namedtuple("Setting", "value origin")
-    return {key: kind(*row) for key, row in rows.items()}
+    make: Any = namedtuple
+    made = make("Setting", ["value", "origin"])
+    return {key: made(*row) for key, row in rows.items()}
 
 
 def guard_behind(target: Any) -> Any:

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -248,24 +249,44 @@ def test_read_only_file_system_in_memory(small_disk: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_not_ours_to_write(tmp_path: Path, what: str) -> None:
+def test_not_ours_to_write(what: str) -> None:
     """A file or folder that this user may not write: known before anything is tried."""
+    # Not under the test run's own folder, which is closed to the user that the program becomes.
+    place = Path(tempfile.mkdtemp(prefix="files-"))
+    try:
+        folder = project(place / "job")
+        file = folder / "job.py"
+        file.write_text("".join(texts()))
+        (folder / "sanare.toml").write_text(f'[store]\npath = "{place / "store" / "store.db"}"\n')
+        (place / "store").mkdir()
+        becoming = ""
+        if os.geteuid() == 0:
+            # Root may write everywhere: the program gives that up first, and must be able to read its modules then.
+            for closed in Path(os.__file__).parents:
+                if closed.stat().st_mode & 0o005 != 0o005:
+                    pytest.skip(f"the interpreter lies in {closed}, which is closed to other users")
+            for path in [place, *place.rglob("*")]:
+                os.chown(path, 65534, 65534)
+            becoming = "import os; os.setgid(65534); os.setuid(65534)"
+        (file if what == "file" else folder).chmod(0o444 if what == "file" else 0o555)
+        shown = run(folder, cwd=place, before=becoming)
+        (file if what == "file" else folder).chmod(0o755)
+        assert "raised 'amount'" in shown and "sanare: refused" in shown and "read-only" in shown
+        assert file.read_text() == "".join(texts())
+    finally:
+        shutil.rmtree(place)
+
+
+def test_immutable_file(tmp_path: Path) -> None:
     folder = project(tmp_path / "job")
     file = folder / "job.py"
     file.write_text("".join(texts()))
-    (folder / "sanare.toml").write_text(f'[store]\npath = "{tmp_path / "store" / "store.db"}"\n')
-    (tmp_path / "store").mkdir()
-    becoming = ""
-    if os.geteuid() == 0:
-        # Root may write everywhere: the program gives that up first.
-        for path in [tmp_path, *tmp_path.rglob("*")]:
-            os.chown(path, 65534, 65534)
-        for path in tmp_path.parents:
-            if path.stat().st_uid == 0 and path.stat().st_mode & 0o005 != 0o005:
-                pytest.skip(f"{path} is closed for other users")
-        becoming = "import os; os.setgid(65534); os.setuid(65534)"
-    (file if what == "file" else folder).chmod(0o444 if what == "file" else 0o555)
-    shown = run(folder, cwd=tmp_path, before=becoming)
-    (file if what == "file" else folder).chmod(0o755)
-    assert "raised 'amount'" in shown and "sanare: refused" in shown
-    assert file.read_text() == "".join(texts())
+    chattr = shutil.which("chattr")
+    if chattr is None or subprocess.run([chattr, "+i", str(file)], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no file can be made immutable here")
+    try:
+        shown = run(folder)
+        assert "raised 'amount'" in shown and "sanare: refused" in shown and "immutable" in shown
+        assert file.read_text() == "".join(texts())
+    finally:
+        subprocess.run([chattr, "-i", str(file)], check=True)

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod answer;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
@@ -7,7 +8,9 @@ pub(crate) mod doctor;
 pub(crate) mod heal_case;
 pub(crate) mod incidents;
 pub(crate) mod ledger;
+pub(crate) mod policy;
 pub(crate) mod redact;
+pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod revert;
 pub(crate) mod show;

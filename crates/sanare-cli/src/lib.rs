@@ -1,7 +1,7 @@
 //! The `sanare` command: arguments in, text and exit codes out.
 //!
 //! What does not live here: any decision. Data goes to standard output, the rest to standard error. Exit codes: 0 done,
-//! 1 negative answer, 2 usage or settings, 3 refused, 4 not found, 5 store.
+//! 1 negative answer, 2 usage or settings, 3 not allowed, 4 not found, 5 store, 6 refused by policy.
 
 mod command;
 mod output;
@@ -43,10 +43,19 @@ enum Command {
     Show(command::show::Arguments),
     /// Print the patch of an incident.
     Diff(command::diff::Arguments),
+    /// Apply what an incident proposes, exactly as it was shown.
+    Approve(command::answer::Arguments),
+    /// Close what an incident proposes; nothing is changed.
+    Deny(command::answer::Arguments),
     /// Take an applied repair back.
     Revert(command::revert::Arguments),
     /// Let a failure that rests be worked on at its next occurrence.
     Retry(command::retry::Arguments),
+    /// Decide the recorded steps of an incident again, changing nothing.
+    Replay(command::replay::Arguments),
+    /// Look at what policy decides, and why.
+    #[command(subcommand)]
+    Policy(command::policy::Command),
     /// Look after the ledger.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
@@ -84,6 +93,10 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Incidents(arguments) => command::incidents::run(&context, &arguments),
         Command::Show(arguments) => command::show::run(&context, &arguments),
         Command::Diff(arguments) => command::diff::run(&context, &arguments),
+        Command::Approve(arguments) => command::answer::give(&context, &arguments, true),
+        Command::Deny(arguments) => command::answer::give(&context, &arguments, false),
+        Command::Replay(arguments) => command::replay::run(&context, &arguments),
+        Command::Policy(command) => command::policy::run(&context, &command),
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
         Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),

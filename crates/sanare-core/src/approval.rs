@@ -31,6 +31,25 @@ pub struct Binding {
     pub after: Digest,
     /// Hash of path and qualified name.
     pub target: Digest,
+    /// Hash of the candidate's text.
+    pub candidate: Digest,
+    /// Hash of the owner's policy file.
+    pub policy: Digest,
+    /// Hash of the evidence as it stands in the ledger.
+    pub evidence: Digest,
+}
+
+impl Binding {
+    /// One hash over all of them: what a person's answer names.
+    pub fn digest(&self) -> Digest {
+        let parts = [&self.before, &self.after, &self.target, &self.candidate, &self.policy, &self.evidence];
+        Digest::of_parts(&parts.map(|part| part.as_str().as_bytes()))
+    }
+
+    /// The hash of a target: its file, as the incident names it, and its qualified name.
+    pub fn target_of(path: &str, function: &str) -> Digest {
+        Digest::of_parts(&[path.as_bytes(), function.as_bytes()])
+    }
 }
 
 /// Something that may be acted on.

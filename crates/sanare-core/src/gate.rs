@@ -27,6 +27,19 @@ impl Gate {
     pub const ALL: [Gate; 7] =
         [Self::Syntax, Self::Fence, Self::Overfit, Self::Safety, Self::Trial, Self::Replay, Self::Verify];
 
+    /// Its word in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Fence => "fence",
+            Self::Overfit => "overfit",
+            Self::Safety => "safety",
+            Self::Trial => "trial",
+            Self::Replay => "replay",
+            Self::Verify => "verify",
+        }
+    }
+
     /// Its number for people, from 1.
     pub fn number(self) -> u8 {
         self as u8 + 1

@@ -73,6 +73,16 @@ pub struct Rules {
     pub automatic_tiers: Vec<String>,
     /// Whether a trial without isolation counts.
     pub accept_unisolated: bool,
+    /// Whether a model's repair may be applied although nothing but the symptom confirms it.
+    #[serde(default)]
+    pub unverified: bool,
+    /// Milliseconds for which a question to a person stands.
+    #[serde(default = "week")]
+    pub approval_expires_ms: u64,
+}
+
+fn week() -> u64 {
+    168 * 60 * 60 * 1_000
 }
 
 impl Default for Rules {
@@ -85,6 +95,8 @@ impl Default for Rules {
             deadline_ms: 120_000,
             automatic_tiers: vec!["A".to_owned(), "B".to_owned()],
             accept_unisolated: false,
+            unverified: false,
+            approval_expires_ms: week(),
         }
     }
 }

@@ -7,9 +7,11 @@ pub mod scripted;
 pub mod store;
 pub mod subject;
 pub mod target;
+pub mod verifier;
 
 pub use clock::Clock;
 pub use proposer::{Ask, Proposer};
 pub use store::{Store, StoreFault};
 pub use subject::{Ran, RanState, Subject, SubjectFault};
 pub use target::{Target, TargetFault};
+pub use verifier::{Verified, Verifier};

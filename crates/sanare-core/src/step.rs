@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::approval::{Approved, Binding};
-use crate::gate::GateReport;
+use crate::gate::{Check, GateReport};
 use crate::hash::Digest;
 use crate::outcome::{Outcome, Reason};
 use crate::policy::Decision;
@@ -51,6 +51,8 @@ pub struct Diagnosed {
     pub declined: Vec<Declined>,
     /// Index into the list of proposers: who is asked next.
     pub next_proposer: usize,
+    /// What the gates said of the candidate that did not get through just now.
+    pub gates: Vec<Check>,
 }
 
 /// A candidate with the file text it leads to.
@@ -115,6 +117,8 @@ pub struct Waiting {
     pub checked: Checked,
     /// Why policy asks.
     pub decision: Decision,
+    /// Until when an answer counts, in milliseconds since 1970.
+    pub expires_at: u64,
 }
 
 /// A repair that is being taken back.
@@ -194,6 +198,8 @@ impl Step {
                 "decision": step.decision,
                 "binding": step.checked.binding,
                 "text": Digest::of(step.checked.text.as_bytes()),
+                "digest": step.checked.binding.digest(),
+                "expires_at": step.expires_at,
             }),
             Self::Undoing(step) => json!({ "reason": step.reason, "detail": step.detail }),
             Self::Escalating(step) => json!({ "reason": step.reason, "detail": step.detail }),
@@ -205,7 +211,7 @@ impl Step {
 }
 
 fn diagnosed(step: &Diagnosed) -> Json {
-    json!({ "class": step.class, "rejections": step.rejections, "declined": step.declined })
+    json!({ "class": step.class, "rejections": step.rejections, "declined": step.declined, "gates": step.gates })
 }
 
 fn proposed(step: &Proposed) -> Json {
@@ -218,6 +224,7 @@ fn proposed(step: &Proposed) -> Json {
         "evidence": candidate.evidence,
         "mappings": candidate.mappings.iter().map(|(old, new)| json!({ "expected": old, "seen": new })).collect::<Vec<_>>(),
         "function": candidate.function,
+        "declined": step.diagnosed.declined,
     })
 }
 

@@ -11,3 +11,5 @@ pub mod source_file;
 #[cfg(unix)]
 pub mod task;
 pub mod trial;
+#[cfg(unix)]
+pub mod work_tree;

@@ -159,6 +159,16 @@ mod elsewhere {
             Err(CannotPrepare::NoIsolation(Part::Fork))
         }
 
+        /// Always refused.
+        pub fn for_commands(_: &ShutIn, _: &Isolation, _: bool) -> Result<Self, CannotPrepare> {
+            Err(CannotPrepare::NoIsolation(Part::Fork))
+        }
+
+        #[cfg(unix)]
+        pub(crate) fn enter_before_program(&self) -> bool {
+            match self.0 {}
+        }
+
         /// Parts that are missing and were accepted so.
         pub fn weaker(&self) -> &[Part] {
             match self.0 {}

@@ -10,9 +10,11 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::process::offspring::{Offspring, State};
+use crate::sandbox::Prepared;
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -70,6 +72,9 @@ pub enum CannotStart {
     /// It may not be run.
     #[error("not permitted to run `{0}`")]
     NotPermitted(String),
+    /// It could not be shut in.
+    #[error("`{0}` could not be shut in")]
+    NotShutIn(String),
     /// The system said no.
     #[error("cannot run `{program}`")]
     Io {
@@ -85,6 +90,11 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Runs a program to its end or to the deadline. The calling thread must live as long.
 pub fn run(task: &Task) -> Result<Done, CannotStart> {
+    run_shut_in(task, None)
+}
+
+/// The same behind fences made by [`Prepared::for_commands`].
+pub fn run_shut_in(task: &Task, fences: Option<&Arc<Prepared>>) -> Result<Done, CannotStart> {
     let began = Instant::now();
     let mut command = Command::new(&task.program);
     command
@@ -95,6 +105,9 @@ pub fn run(task: &Task) -> Result<Done, CannotStart> {
         .process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     die_with_parent(&mut command);
+    if let Some(fences) = fences {
+        shut_in(&mut command, Arc::clone(fences));
+    }
     let mut child = command.spawn().map_err(|source| cannot_start(task, source))?;
     let mut offspring = Offspring::new(libc::pid_t::try_from(child.id()).unwrap_or_default());
     let mut input = Input { pipe: child.stdin.take(), rest: &task.input };
@@ -132,8 +145,23 @@ fn cannot_start(task: &Task, source: std::io::Error) -> CannotStart {
     let program = task.program.to_string_lossy().into_owned();
     match source.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => CannotStart::Missing(program),
+        _ if source.raw_os_error() == Some(NOT_SHUT_IN) => CannotStart::NotShutIn(program),
         ErrorKind::PermissionDenied => CannotStart::NotPermitted(program),
         _ => CannotStart::Io { program, source },
+    }
+}
+
+/// What a child answers that could not be shut in; no program's own start gives this error.
+const NOT_SHUT_IN: i32 = libc::ENOTRECOVERABLE;
+
+#[expect(unsafe_code, reason = "what a child does before it becomes the program is not checked by the compiler")]
+fn shut_in(command: &mut Command, fences: Arc<Prepared>) {
+    // SAFETY: the fences were made before; entering them is bare system calls that allocate nothing.
+    unsafe {
+        command.pre_exec(move || match fences.enter_before_program() {
+            true => Ok(()),
+            false => Err(std::io::Error::from_raw_os_error(NOT_SHUT_IN)),
+        });
     }
 }
 

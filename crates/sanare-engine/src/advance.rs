@@ -24,7 +24,7 @@ pub(crate) fn advance(
         Step::Evident => Ok(diagnose::diagnose(case, world)),
         Step::Diagnosed(diagnosed) => Ok(propose::propose(diagnosed, case, world, progress)),
         Step::Proposed(proposed) => Ok(judge::judge(proposed, case, world)),
-        Step::Judged(judged) => check::check(judged, world, progress),
+        Step::Judged(judged) => check::check(judged, case, world, progress),
         Step::Checked(checked) => Ok(approve::approve(checked, case, world, progress)),
         Step::Approved(approved) => prepare::prepare(approved, case, world, progress),
         Step::Prepared(prepared) => apply::apply(prepared, case, world, progress),

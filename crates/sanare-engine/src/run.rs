@@ -5,8 +5,9 @@ use sanare_core::gate::GateReport;
 use sanare_core::incident::Incident;
 use sanare_core::ledger::Entry;
 use sanare_core::outcome::{Outcome, Reason};
+use sanare_core::policy::Policy;
 use sanare_core::port::store::{Bucket, Lease, ReceiptChange};
-use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, SubjectFault, Target};
+use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, SubjectFault, Target, Verifier};
 use sanare_core::receipt::{Receipt, ReceiptState};
 use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::step::{Applied, Checked, Closed, Step};
@@ -31,6 +32,8 @@ pub struct Case<'a> {
     pub lease: Option<&'a Lease>,
     /// Budgets of which the repair takes a unit each before it is put in force (C118).
     pub budgets: &'a [Bucket],
+    /// The owner's policy file.
+    pub policy: &'a Policy,
 }
 
 /// Everything outside.
@@ -43,6 +46,8 @@ pub struct World<'a> {
     pub target: &'a mut dyn Target,
     /// Who is asked for candidates, in order.
     pub proposers: Vec<&'a mut dyn Proposer>,
+    /// The owner's own commands.
+    pub verifier: &'a mut dyn Verifier,
     /// Time and chance.
     pub clock: &'a dyn Clock,
 }

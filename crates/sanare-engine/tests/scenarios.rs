@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
+mod answers;
 mod play;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,10 @@ use std::path::{Path, PathBuf};
 use play::{Script, Scripted, play};
 use proptest::prelude::*;
 use sanare_core::outcome::Outcome;
+use sanare_core::policy::Policy;
+use sanare_core::port::Store as _;
 use sanare_core::step::Step;
+use sanare_engine::replay::replay;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -46,6 +50,46 @@ fn every_scenario_gives_its_transcript() {
     }
     assert!(count >= 20, "only {count} scenarios");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Scenarios whose end comes from outside the steps: a clock, a broken host or store, a file that somebody changed.
+const NOT_FROM_THE_STEPS: [&str; 5] =
+    ["deadline", "host_breaks_at_swap", "store_fails_after_receipt", "changed_meanwhile", "stop_switch"];
+
+/// What the ledger has of an incident is enough to decide every step again, and each is decided as it was.
+#[test]
+fn every_scenario_replays_as_it_was() {
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if NOT_FROM_THE_STEPS.contains(&name.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let script: Script = toml::from_str(block(&text, "toml")).unwrap();
+        let played = play(&script);
+        let records = played.memory.records(&played.incident.id).unwrap();
+        let policy = if script.policy.is_empty() { Policy::none() } else { Policy::read(&script.policy) };
+        let steps = replay(&records, &policy, &sanare_store::Memory::new()).unwrap();
+        for step in steps.iter().filter(|step| step.was != step.now) {
+            wrong.push(format!("{name}: was `{}`, now `{}`", step.was, step.now));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Another policy decides otherwise, and the replay shows where.
+#[test]
+fn a_replay_under_another_policy_differs() {
+    let text = std::fs::read_to_string(folder().join("healed.md")).unwrap();
+    let script: Script = toml::from_str(block(&text, "toml")).unwrap();
+    let played = play(&script);
+    let records = played.memory.records(&played.incident.id).unwrap();
+    let policy = Policy::read("version = 1\n[[rule]]\nid = \"x\"\nverdict = \"ask\"\nwhen = { path = [\"**\"] }\n");
+    let steps = replay(&records, &policy, &sanare_store::Memory::new()).unwrap();
+    let differs: Vec<&str> = steps.iter().filter(|s| s.was != s.now).map(|step| step.now.as_str()).collect();
+    assert_eq!(differs.first().copied(), Some("judged ask"), "{steps:?}");
 }
 
 fn candidate() -> impl Strategy<Value = Scripted> {

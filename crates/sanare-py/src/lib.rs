@@ -9,6 +9,7 @@ mod convert;
 mod failure;
 mod fork;
 mod memory;
+mod person;
 mod request;
 mod settings;
 mod subject;
@@ -100,9 +101,9 @@ fn without_store(function: &str, why: &str) -> Report {
     }
 }
 
-/// Keeps the shape of a good call.
+/// Keeps the shape of a good call; gives the incident whose repair it confirms, if the code that ran is the file's.
 #[pyfunction]
-fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
+fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<Option<String>> {
     let root = PathBuf::from(text(call, "project_root"));
     let remembered = Remember {
         path: text(call, "path"),
@@ -116,10 +117,11 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<()> {
         // Broken settings remember nothing: they might have forbidden it.
         let settings = sanare::wire::settings::settings(&root, &options);
         if !settings.is_ok_and(|settings| settings.text("heal.remember") != "off") {
-            return Ok(());
+            return Ok(None);
         }
         let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
-        sanare::operations::remember::remember(store.as_ref(), &remembered).map_err(|fault| fault.to_string())
+        let confirms = sanare::operations::remember::remember(store.as_ref(), &remembered);
+        confirms.map(|id| id.map(|id| id.to_string())).map_err(|fault| fault.to_string())
     })?
     .map_err(PyRuntimeError::new_err)
 }
@@ -167,7 +169,7 @@ fn main(py: Python<'_>, arguments: Vec<OsString>, python: PathBuf) -> PyResult<i
 
 /// Runs without the interpreter's lock. A panic of ours becomes an ordinary exception, which the caller logs: as it is
 /// it would pass every `except Exception` of the owner's program.
-fn quietly<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+pub(crate) fn quietly<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| PyRuntimeError::new_err("sanare panicked"))
 }
 
@@ -184,6 +186,12 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plain, module)?)?;
     module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
+    module.add_function(wrap_pyfunction!(person::answer, module)?)?;
+    module.add_function(wrap_pyfunction!(person::confirm, module)?)?;
+    module.add_function(wrap_pyfunction!(person::revert, module)?)?;
+    module.add_function(wrap_pyfunction!(person::reports, module)?)?;
+    module.add_function(wrap_pyfunction!(person::report_text, module)?)?;
+    module.add_function(wrap_pyfunction!(person::save_patch, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     Ok(())
 }

@@ -24,7 +24,7 @@ const FILE: u64 = 64 * 1024 * 1024;
 pub const FILE_LOOK: u64 = 64 * 1024;
 
 /// Options that the face knows; objects and lists of objects stay in Python.
-const OPTIONS: [&str; 7] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait"];
+const OPTIONS: [&str; 8] = ["mode", "remember", "rerun", "write", "attempts", "deadline", "wait", "verify"];
 
 /// Reads a request: what a record needs at once, within the budgets of the evidence, and the rest when it is asked for.
 pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
@@ -61,6 +61,7 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         code: text(request, "code"),
         lease_ms: integer(request, "lease_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(30_000),
         options,
+        readable: folders(request, "interpreter"),
         evidence: Evidence {
             failure,
             arguments,
@@ -118,17 +119,19 @@ fn trouble(
     }
 }
 
+/// A list of folders.
+fn folders(request: &Bound<'_, PyDict>, name: &str) -> Vec<PathBuf> {
+    let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
+    found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
+}
+
 fn why_library(request: &Bound<'_, PyDict>, path: &Path, project: &Project) -> String {
     let why = may_rewrite(path, project, &interpreter(request)).err().map(|why| why.to_string());
     why.unwrap_or_else(|| "the source is not the project's".to_owned())
 }
 
 fn interpreter(request: &Bound<'_, PyDict>) -> Interpreter {
-    let folders = |name: &str| -> Vec<PathBuf> {
-        let found = get(request, name).map(|list| items(&list)).unwrap_or_default();
-        found.iter().map(|folder| PathBuf::from(plain_text(folder))).collect()
-    };
-    Interpreter { stdlib: folders("stdlib"), packages: folders("packages") }
+    Interpreter { stdlib: folders(request, "stdlib"), packages: folders(request, "packages") }
 }
 
 /// How much is read for the record, as the settings say.
@@ -176,6 +179,7 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
             "attempts" => value.extract::<u64>().ok().map(|number| json!(number)),
             // Python keeps durations in seconds; files and face have texts with a unit.
             "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
+            "verify" => Some(commands(&value)),
             // The face keeps shapes alone so far; whoever wants whole calls gets those.
             "remember" if plain_text(&value) == "calls" => None,
             _ => Some(json!(plain_text(&value))),
@@ -183,6 +187,12 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
         options.extend(json.map(|json| (name.to_owned(), json)));
     }
     options
+}
+
+/// Argument lists as JSON.
+fn commands(value: &Bound<'_, PyAny>) -> Json {
+    let texts = |command: &Bound<'_, PyAny>| items(command).iter().map(|part| json!(plain_text(part))).collect();
+    Json::Array(items(value).iter().map(|command| Json::Array(texts(command))).collect())
 }
 
 /// Arguments as `(name, value, path or None)`.

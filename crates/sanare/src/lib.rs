@@ -10,4 +10,5 @@ pub mod wire;
 pub use sanare_core as core;
 pub use sanare_drift as drift;
 pub use sanare_effects as effects;
+pub use sanare_engine as engine;
 pub use sanare_store as store;

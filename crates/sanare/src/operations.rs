@@ -1,5 +1,7 @@
 //! What every front offers, one file an operation.
 
+pub mod answer;
+pub mod confirm;
 pub mod capture;
 pub mod diff;
 pub mod doctor;
@@ -7,11 +9,14 @@ pub mod evidence;
 pub mod forget;
 pub mod heal;
 pub mod incidents;
+pub mod policy;
 pub mod recover;
 pub mod redact;
 pub mod remember;
+pub mod replay;
 pub mod retry;
 pub mod revert;
+pub mod save_patch;
 pub mod show;
 pub mod stop;
 pub mod verify_ledger;

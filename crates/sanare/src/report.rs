@@ -1,10 +1,16 @@
 //! The report of an incident, rendered from the ledger alone (C99, C100).
 
+mod next;
+mod text;
+
+use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::ledger::Record;
 use sanare_core::outcome::{Outcome, Reason, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+
+pub use text::{refusal_lines, utc};
 
 /// The one result object of all fronts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +43,8 @@ pub struct Report {
     pub proposer: String,
     /// Its tier.
     pub tier: String,
+    /// How sure its maker is, from 0 to 1; `None` for the offline engine, which has tiers.
+    pub confidence: Option<f64>,
     /// Whether no oracle has said yes to it.
     pub unverified: bool,
     /// What changed, one line a layer.
@@ -53,15 +61,20 @@ pub struct Report {
     pub rerun: String,
     /// Refusal reports of the proposers (C59).
     pub refusals: Json,
-    /// Who approved, as stored.
+    /// What the models cost: calls, seconds, tokens, as stored; `null` without one.
+    pub usage: Json,
+    /// Who approved or said no, why, what it was bound to and until when an answer counts; `null` where nobody was asked.
     pub approval: Json,
+    /// Issues, pull requests and messages that went out for it.
+    pub delivery: Vec<Json>,
+    /// How often this failure was seen, this time included.
+    pub occurrences: u64,
+    /// What to do next, one line each.
+    pub next: Vec<String>,
     /// Milliseconds since 1970.
     pub created_at: u64,
     /// Milliseconds since 1970; 0 until closed.
     pub closed_at: u64,
-    /// How often the failure was seen since it was healed last, as far as that is counted.
-    #[serde(default)]
-    pub occurrences: u64,
 }
 
 /// One candidate.
@@ -71,8 +84,16 @@ pub struct Attempt {
     pub number: u64,
     /// Who made it.
     pub proposer: String,
+    /// Hash of its text, as recorded.
+    pub candidate: String,
+    /// Its diff, where it came to that.
+    pub diff: String,
+    /// What the gates said, as stored.
+    pub gates: Json,
     /// `gate/check: reason`, or empty when it went through.
     pub rejected_because: String,
+    /// What asking the model cost, as stored; `null` without one.
+    pub usage: Json,
 }
 
 impl Report {
@@ -83,6 +104,8 @@ impl Report {
         for record in records {
             report.take(record);
         }
+        report.occurrences = report.occurrences.max(1);
+        report.next = next::steps(&report);
         report
     }
 
@@ -100,18 +123,62 @@ impl Report {
                 self.gates = payload["gates"].clone();
                 self.diff = text(&payload["diff"]);
                 self.unverified = self.proposer == "model" && !oracle(&self.gates);
+                if let Some(last) = self.attempts.last_mut() {
+                    last.gates.clone_from(&self.gates);
+                    last.diff.clone_from(&self.diff);
+                }
             }
-            "approved" => self.approval = payload["approver"].clone(),
-            "waiting" => {
-                self.status = "waiting".to_owned();
-                self.summary = format!("a person is asked: {}", texts(&payload["decision"]["rules"]).join(", "));
+            "answered" => self.answered_by(&payload["approver"]),
+            "approved" => {
+                self.status = "open".to_owned();
+                self.answered_by(&payload["approver"]);
             }
+            "waiting" => self.waiting(&payload),
             "applied" => self.applied(&payload),
             "undoing" => self.rerun = format!("failed: {}", text(&payload["detail"])),
             "closed" => self.closed(&payload, record.at),
             "captured" => self.captured(&payload, record.at),
             _ => {}
         }
+    }
+
+    fn waiting(&mut self, payload: &Json) {
+        self.status = "waiting".to_owned();
+        let why: Vec<String> = payload["decision"]["fired"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|fired| fired["verdict"] == payload["decision"]["verdict"])
+            .map(|fired| text(&fired["because"]))
+            .collect();
+        let why = if why.is_empty() { texts(&payload["decision"]["rules"]) } else { why };
+        let change = match self.changes.is_empty() {
+            true => String::new(),
+            false => format!("proposed: {}; ", self.changes.join("; ")),
+        };
+        self.summary = format!("{change}a person is asked: {}", why.join("; "));
+        self.approval = json!({
+            "digest": payload["digest"], "expires_at": payload["expires_at"], "answers": [], "state": "waiting",
+        });
+    }
+
+    /// Adds an answer; one by policy stands alone.
+    fn answered_by(&mut self, approver: &Json) {
+        if approver["by"] == "person" {
+            if let Some(answers) = self.approval["answers"].as_array_mut()
+                && !answers.iter().any(|known| known["name"] == approver["name"])
+            {
+                answers.push(approver.clone());
+            }
+            if let Some(approval) = self.approval.as_object_mut() {
+                approval.insert("by".to_owned(), json!("person"));
+                approval.insert("name".to_owned(), approver["name"].clone());
+                approval.insert("why".to_owned(), approver["why"].clone());
+                approval.insert("state".to_owned(), json!("approved"));
+            }
+            return;
+        }
+        self.approval = approver.clone();
     }
 
     fn opened(&mut self, incident: &Json, at: u64) {
@@ -129,6 +196,14 @@ impl Report {
         {
             attempt.rejected_because = format!("{}: {}", text(&rejection["check"]), text(&rejection["reason"]));
         }
+        let gates = &payload["gates"];
+        if let Some(last) = self.attempts.last_mut()
+            && gates.as_array().is_some_and(|checks| !checks.is_empty())
+            && last.gates.is_null()
+        {
+            last.gates.clone_from(gates);
+            self.gates.clone_from(gates);
+        }
     }
 
     fn proposed(&mut self, payload: &Json) {
@@ -136,8 +211,22 @@ impl Report {
         self.tier = text(&payload["tier"]);
         self.changes = texts(&payload["summary"]);
         self.evidence = texts(&payload["evidence"]);
+        if payload["declined"].as_array().is_some_and(|declined| !declined.is_empty()) {
+            self.refusals = payload["declined"].clone();
+        }
         let number = payload["attempt"].as_u64().unwrap_or(0);
-        self.attempts.push(Attempt { number, proposer: self.proposer.clone(), rejected_because: String::new() });
+        self.confidence = payload["confidence"].as_f64();
+        self.usage.clone_from(&payload["usage"]);
+        self.attempts.push(Attempt {
+            number,
+            proposer: self.proposer.clone(),
+            candidate: payload["function"]
+                .as_str()
+                .map(|text| Digest::of(text.as_bytes()).to_string())
+                .unwrap_or_default(),
+            usage: payload["usage"].clone(),
+            ..Attempt::default()
+        });
     }
 
     fn applied(&mut self, payload: &Json) {
@@ -156,6 +245,19 @@ impl Report {
         self.reason = text(&payload["reason"]);
         self.summary = text(&payload["detail"]);
         self.closed_at = at;
+        if let (Some(approval), false) = (self.approval.as_object_mut(), payload["answer"].is_null()) {
+            for name in ["by", "name", "why"] {
+                approval.insert(name.to_owned(), payload["answer"][name].clone());
+            }
+        }
+        if self.approval["state"] == "waiting" {
+            let state = match self.reason.as_str() {
+                "denied" => "denied",
+                "expired" => "expired",
+                _ => "voided",
+            };
+            self.approval["state"] = json!(state);
+        }
         if self.outcome == "healed" {
             self.rerun = "done".to_owned();
         }
@@ -184,46 +286,6 @@ impl Report {
         ))
     }
 
-    /// The report as readable text.
-    pub fn to_text(&self) -> String {
-        let mut lines = vec![
-            format!("{}  {}", self.id, self.headline()),
-            format!("  function   {} in {}:{}", self.function, self.path, self.line),
-            format!("  error      {}", self.error),
-        ];
-        let mut add = |name: &str, value: &str| {
-            if !value.is_empty() {
-                lines.push(format!("  {name:<10} {value}"));
-            }
-        };
-        add("class", &self.classification);
-        add("because", &self.summary);
-        add("proposer", format!("{} {}", self.proposer, self.tier).trim());
-        for change in &self.changes {
-            add("change", change);
-        }
-        for line in &self.evidence {
-            add("evidence", line);
-        }
-        for attempt in self.attempts.iter().filter(|attempt| !attempt.rejected_because.is_empty()) {
-            add("rejected", &format!("attempt {}: {}", attempt.number, attempt.rejected_because));
-        }
-        for gate in self.gates.as_array().into_iter().flatten() {
-            let reason = text(&gate["reason"]);
-            let name = format!("{} {}: {}", text(&gate["gate"]), text(&gate["name"]), text(&gate["answer"]));
-            add("gate", &if reason.is_empty() { name } else { format!("{name} ({reason})") });
-        }
-        add("re-run", &self.rerun);
-        for line in refusal_lines(&self.refusals) {
-            add("refusal", &line);
-        }
-        if !self.diff.is_empty() {
-            lines.push(String::new());
-            lines.push(self.diff.clone());
-        }
-        lines.join("\n")
-    }
-
     /// Status, outcome and reason in a few words.
     pub fn headline(&self) -> String {
         if self.kind == "capture" {
@@ -237,30 +299,6 @@ impl Report {
     }
 }
 
-/// The refusal report as lines for people.
-pub fn refusal_lines(refusals: &Json) -> Vec<String> {
-    let mut lines = Vec::new();
-    for declined in refusals.as_array().into_iter().flatten() {
-        lines.push(format!("{}: {}", text(&declined["reason"]), text(&declined["summary"])));
-        let report = &declined["report"];
-        for field in report["fields"].as_array().into_iter().flatten() {
-            lines.push(format!("  {}: {}", text(&field["expected"]), text(&field["unmet"])));
-            for candidate in field["candidates"].as_array().into_iter().flatten() {
-                let evidence = texts(&candidate["evidence"]).join(", ");
-                let vetoes = texts(&candidate["vetoes"]).join(", ");
-                let against = if vetoes.is_empty() { String::new() } else { format!("; against: {vetoes}") };
-                let with = if evidence.is_empty() { "nothing".to_owned() } else { evidence };
-                lines.push(format!("    {}: for: {with}{against}", text(&candidate["seen"])));
-            }
-        }
-        let hint = text(&report["hint"]);
-        if !hint.is_empty() {
-            lines.push(format!("  hint: {hint}"));
-        }
-    }
-    lines
-}
-
 fn oracle(gates: &Json) -> bool {
     gates.as_array().into_iter().flatten().any(|gate| {
         gate["answer"] == "passed"
@@ -268,7 +306,7 @@ fn oracle(gates: &Json) -> bool {
     })
 }
 
-fn text(json: &Json) -> String {
+pub(crate) fn text(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 

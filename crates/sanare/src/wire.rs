@@ -3,5 +3,9 @@
 pub mod clock;
 pub mod drift;
 pub mod home;
+pub mod person;
+pub mod policy;
 pub mod settings;
 pub mod target;
+pub mod verify;
+pub mod zone;

@@ -18,6 +18,10 @@ pub(crate) struct Arguments {
     limit: usize,
 }
 
+fn when(at: u64) -> String {
+    sanare::report::utc(at).chars().take(16).collect()
+}
+
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let store = context.store()?;
     let found =
@@ -28,7 +32,18 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     let lines: Vec<String> = found
         .iter()
         .map(|report| {
-            format!("{}  {:<28} {}  {}:{}", report.id, report.headline(), report.function, report.path, report.line)
+            let head = format!(
+                "{}  {}  {:<28} {}  {}:{}",
+                report.id,
+                when(report.created_at),
+                report.headline(),
+                report.function,
+                report.path,
+                report.line
+            );
+            // What waits is what somebody has to do something about.
+            let do_now = report.next.first().filter(|_| report.status == "waiting");
+            do_now.map_or(head.clone(), |step| format!("{head}\n    {step}"))
         })
         .collect();
     Ok(Printed::text(lines.join("\n")))

@@ -9,7 +9,8 @@ pub use target::ScriptedTarget;
 use std::cell::Cell;
 
 use crate::incident::ProposerName;
-use crate::port::{Ask, Clock, Proposer, Subject};
+use crate::port::target::Placed;
+use crate::port::{Ask, Clock, Proposer, Subject, Verified, Verifier};
 use crate::proposal::{Candidate, Declined};
 
 /// A clock that moves one millisecond at each look.
@@ -67,5 +68,21 @@ impl Proposer for ScriptedProposer {
                 report: serde_json::Value::Null,
             }),
         }
+    }
+}
+
+/// A verifier that gives one answer, and counts how often it was asked.
+#[derive(Debug)]
+pub struct ScriptedVerifier {
+    /// What it says.
+    pub answer: Verified,
+    /// How often it was asked.
+    pub asked: usize,
+}
+
+impl Verifier for ScriptedVerifier {
+    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64) -> Verified {
+        self.asked += 1;
+        self.answer.clone()
     }
 }

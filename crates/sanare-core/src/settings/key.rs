@@ -22,6 +22,8 @@ pub enum Kind {
     Text(usize),
     /// At most so many texts.
     Texts(usize),
+    /// At most so many argument lists, none of them empty.
+    Commands(usize),
 }
 
 /// One key.
@@ -51,6 +53,13 @@ const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'sta
 pub const KEYS: &[Key] = &[
     key("format", Kind::Integer(1, 1), "1", "schema of the file"),
     key("project", Kind::Text(200), "\"\"", "the project's name; empty: found from the folder"),
+    key(
+        "environment",
+        Kind::Text(100),
+        "\"\"",
+        "what the owner calls the place where this runs, such as production; for rules of the policy file",
+    ),
+    key("policy.file", Kind::Text(1_000), "\"\"", "the policy file; one that cannot be read refuses everything"),
     key("store.path", Kind::Text(4_096), "\"\"", "the store's file; empty: `.sanare/store.db` in the project"),
     key("log_mode", Kind::Choice(&["auto", "logging", "console"]), "\"auto\"", "where Sanare's own lines go"),
     key(
@@ -98,6 +107,19 @@ pub const KEYS: &[Key] = &[
     key("heal.attempts", Kind::Integer(1, 10), "3", "candidates tried for one incident"),
     key("heal.deadline", Kind::Duration(100, HOUR), "\"120s\"", "from the raise to the end"),
     key("heal.wait", Kind::Duration(0, HOUR), "\"30s\"", "how long others wait for a heal of the same failure"),
+    key(
+        "heal.verify",
+        Kind::Commands(10),
+        "[]",
+        "the owner's commands that a repair must pass, on a copy of the work tree",
+    ),
+    key(
+        "heal.unverified",
+        Kind::Choice(&["ask", "permit"]),
+        "\"ask\"",
+        "what a model's repair gets that nothing but the symptom confirms",
+    ),
+    key("heal.approval_expires", Kind::Duration(HOUR, 30 * DAY), "\"168h\"", "how long a question to a person stands"),
     key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
     key(
         "heal.gates.allow_imports",
@@ -119,7 +141,17 @@ pub const KEYS: &[Key] = &[
         "\"1GiB\"",
         "memory of a trial above the program's own",
     ),
+    key("heal.gates.verify_time", Kind::Duration(SECOND, HOUR), "\"60s\"", "how long one verify command may take"),
+    key("heal.gates.verify_network", Kind::Flag, "false", "whether verify commands may use the network"),
+    key("heal.gates.verify_copy", Kind::Size(MIB, 64 << 30), "\"200MiB\"", "size of the work tree's copy"),
     key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
+    key("git.patches", Kind::Flag, "false", "whether each proposal is written as a patch file too"),
+    key(
+        "git.patch_folder",
+        Kind::Text(1_000),
+        "\".sanare/patches\"",
+        "where patch files go, from the project's folder",
+    ),
     key(
         "heal.breaker.cooldown",
         Kind::Duration(SECOND, DAY),
@@ -174,6 +206,12 @@ impl Kind {
             (Self::Texts(limit), Toml::Array(items)) if items.len() <= *limit && items.iter().all(Toml::is_str) => {
                 Ok(Json::Array(items.iter().filter_map(Toml::as_str).map(|text| json!(text)).collect()))
             }
+            (Self::Commands(limit), Toml::Array(items)) if items.len() <= *limit => items
+                .iter()
+                .map(command)
+                .collect::<Option<Vec<_>>>()
+                .map(Json::Array)
+                .ok_or_else(|| ("an item is not allowed here".to_owned(), self.wants())),
             (_, other) => Err((format!("a {} is not allowed here", type_word(other)), self.wants())),
         }
     }
@@ -201,6 +239,9 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Text(limit) => format!("a text of at most {limit} characters"),
             Self::Texts(limit) => format!("a list of at most {limit} texts"),
+            Self::Commands(limit) => {
+                format!("a list of at most {limit} argument lists, such as [[\"python\", \"-m\", \"pytest\"]]")
+            }
         }
     }
 
@@ -225,6 +266,14 @@ impl Kind {
             _ => None,
         }
     }
+}
+
+/// One command: a list of texts with a program in front.
+fn command(item: &Toml) -> Option<Json> {
+    let parts = item.as_array()?;
+    let program = parts.first()?.as_str()?;
+    let texts: Option<Vec<Json>> = parts.iter().map(|part| part.as_str().map(|text| json!(text))).collect();
+    texts.filter(|_| !program.is_empty()).map(Json::Array)
 }
 
 fn choices(words: &[&str], items: &[Toml]) -> Result<Json, (String, String)> {

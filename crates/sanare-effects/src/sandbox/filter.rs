@@ -9,7 +9,7 @@ mod table;
 
 use libc::sock_filter;
 
-use table::{Call, EMPTYING, GROUPS, OWN_GROUPS};
+use table::{COMMANDS, Call, EMPTYING, GROUPS, OWN_GROUPS, SOCKETS};
 
 /// Calls that are treated alike.
 struct Group {
@@ -89,8 +89,19 @@ impl Filter {
     /// Writes the program. `told`: refusals go to a listener instead of being answered by the kernel.
     pub(super) fn new(memory: u64, landlock_abi: u32, told: bool) -> Self {
         let emptying = if landlock_abi < 3 { EMPTYING } else { &[] };
+        Self::written(GROUPS.iter().chain(OWN_GROUPS).chain(emptying), memory, told)
+    }
+
+    /// The program for an owner's command, which starts programs of its own; refusals are answered by the kernel.
+    pub(super) fn for_commands(landlock_abi: u32, network: bool) -> Self {
+        let emptying = if landlock_abi < 3 { EMPTYING } else { &[] };
+        let sockets = if network { &[] } else { SOCKETS };
+        Self::written(COMMANDS.iter().chain(sockets).chain(emptying), u64::MAX, false)
+    }
+
+    fn written<'a>(groups: impl Iterator<Item = &'a Group>, memory: u64, told: bool) -> Self {
         let mut blocks: Vec<(u32, Writer)> = Vec::new();
-        for group in GROUPS.iter().chain(OWN_GROUPS).chain(emptying) {
+        for group in groups {
             for (_, number) in group.calls {
                 blocks.push((u32::try_from(*number).unwrap_or_default(), Writer::block(group, memory, told)));
             }

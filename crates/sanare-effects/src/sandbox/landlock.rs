@@ -18,29 +18,37 @@ pub(super) fn abi() -> u32 {
 }
 
 /// Makes the fence; everything that this kernel can fence is asked for, and no silent weakening is accepted.
-pub(super) fn fence(abi: u32, read: &[PathBuf], write: &Path) -> Result<Option<OwnedFd>, RulesetError> {
+/// `commands`: what may be read may be run too, and with `network` connections are left free.
+pub(super) fn fence(
+    abi: u32,
+    read: &[PathBuf],
+    write: &Path,
+    commands: bool,
+    network: bool,
+) -> Result<Option<OwnedFd>, RulesetError> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or_default()).min(ABI::V7);
     let mut ruleset =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(abi))?;
-    if abi >= ABI::V4 {
+    if abi >= ABI::V4 && !network {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
-        ruleset = ruleset.scope(Scope::from_all(abi))?;
+        ruleset = ruleset.scope(if network { Scope::Signal.into() } else { Scope::from_all(abi) })?;
     }
+    let run = if commands { AccessFs::Execute.into() } else { landlock::BitFlags::EMPTY };
     let mut fence = ruleset.create()?;
     for path in read {
         // What went away since it was listed cannot be read anyway.
         let Ok(opened) = PathFd::new(path) else { continue };
         let access = if path.is_dir() { AccessFs::ReadFile | AccessFs::ReadDir } else { AccessFs::ReadFile.into() };
-        fence = fence.add_rule(PathBeneath::new(opened, access))?;
+        fence = fence.add_rule(PathBeneath::new(opened, access | run))?;
     }
     if let Ok(null) = PathFd::new("/dev/null") {
         fence = fence.add_rule(PathBeneath::new(null, (AccessFs::from_file(abi)) & !AccessFs::Execute))?;
     }
     if let Ok(folder) = PathFd::new(write) {
         let devices = AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock | AccessFs::Execute;
-        fence = fence.add_rule(PathBeneath::new(folder, AccessFs::from_all(abi) & !devices))?;
+        fence = fence.add_rule(PathBeneath::new(folder, (AccessFs::from_all(abi) & !devices) | run))?;
     }
     Ok(fence.into())
 }

@@ -30,6 +30,27 @@ pub(crate) struct Entered {
 impl Prepared {
     /// Makes the fences for this allowance from what the kernel gives.
     pub fn new(allowance: &ShutIn, isolation: &Isolation) -> Result<Self, CannotPrepare> {
+        let filters = |abi| [true, false].map(|told| Filter::new(allowance.memory, abi, told));
+        Self::made(allowance, isolation, false, false, filters)
+    }
+
+    /// Makes the fences for an owner's command: it may run programs, and read and write as allowed; without `network` it
+    /// has no sockets.
+    pub fn for_commands(allowance: &ShutIn, isolation: &Isolation, network: bool) -> Result<Self, CannotPrepare> {
+        let filters = |abi| {
+            let filter = Filter::for_commands(abi, network);
+            [filter.clone(), filter]
+        };
+        Self::made(allowance, isolation, true, network, filters)
+    }
+
+    fn made(
+        allowance: &ShutIn,
+        isolation: &Isolation,
+        commands: bool,
+        network: bool,
+        filters: impl Fn(u32) -> [Filter; 2],
+    ) -> Result<Self, CannotPrepare> {
         if !allowance.accept_unisolated
             && let Some(part) = isolation.missing.first()
         {
@@ -42,14 +63,12 @@ impl Prepared {
         let home = std::env::home_dir();
         let fence = if isolation.landlock_abi > 0 {
             let read = paths::readable(&allowance.read, home.as_deref());
-            let made = landlock::fence(isolation.landlock_abi, &read, &write);
+            let made = landlock::fence(isolation.landlock_abi, &read, &write, commands, network);
             made.map_err(|fault| CannotPrepare::Rules(fault.to_string()))?
         } else {
             None
         };
-        let filters = isolation
-            .seccomp
-            .then(|| [true, false].map(|told| Filter::new(allowance.memory, isolation.landlock_abi, told)));
+        let filters = isolation.seccomp.then(|| filters(isolation.landlock_abi));
         Ok(Self {
             fence,
             quietly: u32::from(isolation.landlock_abi >= 7),
@@ -75,6 +94,12 @@ impl Prepared {
             .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
             .max();
         self.enter(limits::address_space(), highest.unwrap_or(2), self.fence_descriptor(), false).map(|_| ())
+    }
+
+    /// Shuts a process in that is about to become another program. Bare system calls only.
+    pub(crate) fn enter_before_program(&self) -> bool {
+        const DESCRIPTORS: i32 = 768;
+        self.enter(0, DESCRIPTORS, self.fence_descriptor(), false).is_ok()
     }
 
     /// The descriptor that the child must keep until it is shut in, or -1.

@@ -1,6 +1,6 @@
 //! Checked to approved, waiting or closed: policy with the gate report.
 
-use sanare_core::incident::Mode;
+use sanare_core::incident::{Mode, Write};
 use sanare_core::outcome::Reason;
 use sanare_core::policy::{Verdict, permit};
 use sanare_core::port::target::Placed;
@@ -13,19 +13,29 @@ use crate::stage::{close, judge};
 /// Lets it through, asks, or refuses.
 pub(crate) fn approve(checked: Checked, case: &Case<'_>, world: &World<'_>, progress: &mut Progress) -> Step {
     progress.checked = Some(checked.clone());
-    let situation = judge::situation(&checked.proposed, case, world);
+    let situation = judge::situation(&checked.proposed, case, world, Some(&checked.diff));
     if case.incident.rules.mode == Mode::DryRun {
-        let detail = "dry run: the repair passed its gates and would have been decided on now".to_owned();
+        let decision = sanare_core::policy::decide(&situation, &checked.report);
+        let would = match decision.verdict {
+            Verdict::Permit => "would have been applied".to_owned(),
+            Verdict::Ask => format!("would have waited for a person: {}", decision.because()),
+            Verdict::Refuse => format!("would have been refused: {}", decision.because()),
+        };
+        let detail = format!("dry run: the repair passed its gates and {would}");
         return close::refused(Reason::Policy, detail, checked.proposed.diagnosed.declined);
     }
     match permit(&situation, checked) {
         Ok(approved) => Step::Approved(approved),
         Err((checked, decision)) if decision.verdict == Verdict::Ask => {
-            progress.receipt = receipt(&checked, case, world, ReceiptState::Planned);
-            Step::Waiting(Waiting { checked, decision })
+            // A repair of the running function alone is nothing that another process could apply.
+            if case.incident.rules.write == Write::File {
+                progress.receipt = receipt(&checked, case, world, ReceiptState::Planned);
+            }
+            let expires_at = world.clock.now().saturating_add(case.incident.rules.approval_expires_ms);
+            Step::Waiting(Waiting { checked, decision, expires_at })
         }
         Err((checked, decision)) => {
-            let detail = format!("policy refuses: {}", decision.rules.join(", "));
+            let detail = format!("policy refuses: {}", decision.because());
             close::refused(Reason::Policy, detail, checked.proposed.diagnosed.declined)
         }
     }

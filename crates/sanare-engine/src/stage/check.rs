@@ -4,15 +4,23 @@ use sanare_core::approval::Binding;
 use sanare_core::evidence::TwinValue;
 use sanare_core::gate::{Check, Gate, GateReport};
 use sanare_core::hash::Digest;
+use sanare_core::ledger::v1::canonical;
+use sanare_core::outcome::Reason;
 use sanare_core::port::target::Placed;
-use sanare_core::port::{Ran, RanState};
+use sanare_core::port::{Ran, RanState, Verified};
 use sanare_core::proposal::Rejection;
 use sanare_core::step::{Checked, Diagnosed, Judged, Proposed, Step};
 
-use crate::run::{Fault, Progress, World};
+use crate::run::{Case, Fault, Progress, World};
+use crate::stage::close;
 
 /// Runs the gates.
-pub(crate) fn check(judged: Judged, world: &mut World<'_>, progress: &mut Progress) -> Result<Step, Fault> {
+pub(crate) fn check(
+    judged: Judged,
+    case: &Case<'_>,
+    world: &mut World<'_>,
+    progress: &mut Progress,
+) -> Result<Step, Fault> {
     let proposed = judged.proposed;
     let mut report = world.target.vet(&proposed.candidate, &proposed.diagnosed.rejections);
     let placed = match (report.first_failure().is_none(), world.target.place(&proposed.candidate)) {
@@ -26,24 +34,42 @@ pub(crate) fn check(judged: Judged, world: &mut World<'_>, progress: &mut Progre
     if let Some(placed) = &placed {
         dynamic_gates(&proposed, placed, world, &mut report)?;
     }
+    if let (None, Some(placed)) = (report.first_failure(), &placed) {
+        let spent = world.clock.elapsed().saturating_sub(progress.started);
+        match world.verifier.verify(placed, case.incident.rules.deadline_ms.saturating_sub(spent)) {
+            Verified::None => {}
+            Verified::Checks(checks) => report.checks.extend(checks),
+            // The setup is at fault, not the candidate: trying another would end the same way.
+            Verified::CannotStart(why) => {
+                progress.report = report;
+                return Ok(close::refused(Reason::VerifyCannotStart, why, proposed.diagnosed.declined));
+            }
+        }
+    }
     progress.report = report.clone();
     let (None, Some(placed)) = (report.first_failure(), placed) else {
-        return Ok(Step::Diagnosed(rejected(proposed, &report)));
+        return Ok(Step::Diagnosed(rejected(proposed, report)));
     };
-    Ok(Step::Checked(checked(proposed, report, placed)))
+    Ok(Step::Checked(checked(proposed, report, placed, case)))
 }
 
-fn checked(proposed: Proposed, report: GateReport, placed: Placed) -> Checked {
-    let target = Digest::of_parts(&[placed.before.as_str().as_bytes(), &placed.original]);
-    let binding = Binding { before: placed.before, after: placed.after, target };
+fn checked(proposed: Proposed, report: GateReport, placed: Placed, case: &Case<'_>) -> Checked {
+    let binding = Binding {
+        before: placed.before,
+        after: placed.after,
+        target: Binding::target_of(&case.incident.path, &case.incident.function),
+        candidate: Digest::of(proposed.candidate.function.as_bytes()),
+        policy: case.policy.digest(),
+        evidence: Digest::of(canonical(case.recorded.as_ref()).as_bytes()),
+    };
     Checked { proposed, report, module: placed.module, text: placed.text, binding, diff: placed.diff }
 }
 
-fn rejected(proposed: Proposed, report: &GateReport) -> Diagnosed {
+fn rejected(proposed: Proposed, report: GateReport) -> Diagnosed {
     let mut diagnosed = proposed.diagnosed;
     let (check, reason) = report
         .first_failure()
-        .map(|check| (format!("{}/{}", gate_word(check.gate), check.name), check.reason.clone()))
+        .map(|check| (format!("{}/{}", check.gate.word(), check.name), check.reason.clone()))
         .unwrap_or_default();
     let proposer = proposed.candidate.proposer;
     diagnosed.rejections.push(Rejection { proposer, function: proposed.candidate.function, check, reason });
@@ -51,19 +77,8 @@ fn rejected(proposed: Proposed, report: &GateReport) -> Diagnosed {
     if proposer == sanare_core::incident::ProposerName::Drift {
         diagnosed.next_proposer += 1;
     }
+    diagnosed.gates = report.checks;
     diagnosed
-}
-
-fn gate_word(gate: Gate) -> &'static str {
-    match gate {
-        Gate::Syntax => "syntax",
-        Gate::Fence => "fence",
-        Gate::Overfit => "overfit",
-        Gate::Safety => "safety",
-        Gate::Trial => "trial",
-        Gate::Replay => "replay",
-        Gate::Verify => "verify",
-    }
 }
 
 fn dynamic_gates(

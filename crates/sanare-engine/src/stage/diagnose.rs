@@ -18,6 +18,9 @@ pub(crate) fn diagnose(case: &Case<'_>, world: &World<'_>) -> Step {
     if matches!(case.incident.rules.mode, Mode::Observe | Mode::Off) {
         return close::refused(Reason::Policy, "the mode is observe".to_owned(), Vec::new());
     }
+    if let Some(why) = case.policy.trouble() {
+        return close::refused(Reason::Policy, format!("the policy file cannot be used: {why}"), Vec::new());
+    }
     if world.target.stopped() {
         return close::refused(Reason::Policy, "the stop switch is set".to_owned(), Vec::new());
     }

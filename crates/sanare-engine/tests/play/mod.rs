@@ -8,8 +8,9 @@ use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::incident::{Incident, ProposerName, Rules};
 use sanare_core::outcome::Reason;
-use sanare_core::port::scripted::{ScriptedClock, ScriptedProposer, ScriptedSubject, ScriptedTarget};
-use sanare_core::port::{Store, TargetFault};
+use sanare_core::policy::Policy;
+use sanare_core::port::scripted::{ScriptedClock, ScriptedProposer, ScriptedSubject, ScriptedTarget, ScriptedVerifier};
+use sanare_core::port::{Store, TargetFault, Verified};
 use sanare_core::proposal::{Candidate, Declined, Tier};
 use sanare_core::redact::Redactor;
 use sanare_engine::{Case, Ended, World, run};
@@ -59,6 +60,10 @@ pub struct Script {
     pub settled_unwritten: bool,
     /// How often the file changes elsewhere while the repair is made.
     pub moves: u32,
+    /// What the owner's verify commands say: `passed`, `rejected`, `red_before`, `cannot_start`.
+    pub verify: String,
+    /// Text of the owner's policy file.
+    pub policy: String,
     /// Number of the ledger record from which on the store fails.
     pub store_fails_at: Option<usize>,
 }
@@ -98,16 +103,27 @@ pub struct Played {
     pub calls: Vec<String>,
     /// Steps in the ledger, in order.
     pub steps: Vec<String>,
+    /// The store.
+    pub memory: sanare_store::Memory,
+    /// The file.
+    pub target: ScriptedTarget,
+    /// The incident.
+    pub incident: Incident,
 }
 
 /// Plays a script.
 pub fn play(script: &Script) -> Played {
     let memory = sanare_store::Memory::new();
+    let played = play_on(script, &memory);
+    Played { memory, ..played }
+}
+
+fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
     let leased = script.leased || !script.overtaken_at.is_empty();
     let lease = leased.then(|| memory.take_lease("key", "us", 1_700_000_000_000, 1_000_000).unwrap().unwrap());
     let budgets = [Bucket { name: "heals".to_owned(), window: 3_600_000, limit: u64::from(!script.budget_spent) }];
     let store = Failing {
-        inner: &memory,
+        inner: memory,
         left: std::sync::Mutex::new(script.store_fails_at),
         overtaken_at: script.overtaken_at.clone(),
         settled: if script.settled_unwritten { ReceiptState::Undone } else { ReceiptState::Done },
@@ -121,7 +137,9 @@ pub fn play(script: &Script) -> Played {
     let incident = incident(script);
     let evidence =
         Evidence { failure: Failure { class: "KeyError".into(), ..Failure::default() }, ..Evidence::default() };
+    let policy = if script.policy.is_empty() { Policy::none() } else { Policy::read(&script.policy) };
     let case = Case {
+        policy: &policy,
         incident: &incident,
         evidence: &evidence,
         class: "drift".to_owned(),
@@ -130,11 +148,13 @@ pub fn play(script: &Script) -> Played {
         lease: lease.as_ref(),
         budgets: &budgets,
     };
+    let mut verifier = ScriptedVerifier { answer: verified(&script.verify), asked: 0 };
     let mut world = World {
         store: &store,
         subject: &mut subject,
         target: &mut target,
         proposers: vec![&mut drift, &mut model],
+        verifier: &mut verifier,
         clock: &clock,
     };
     clock.jump.set(0);
@@ -153,6 +173,9 @@ pub fn play(script: &Script) -> Played {
         function_is_old,
         calls: subject.calls,
         steps: records.into_iter().map(|record| record.step).collect(),
+        memory: sanare_store::Memory::new(),
+        target,
+        incident,
     }
 }
 
@@ -254,6 +277,23 @@ fn incident(script: &Script) -> Incident {
         process: String::new(),
         opened_at: 1,
         rules: rules.try_into().unwrap(),
+    }
+}
+
+fn verified(word: &str) -> Verified {
+    match word {
+        "" => Verified::None,
+        "passed" => Verified::Checks(vec![Check::passed(Gate::Verify, "verify")]),
+        "rejected" => Verified::Checks(vec![
+            Check::failed(Gate::Verify, "verify", "1 failed"),
+            Check::passed(Gate::Verify, "baseline"),
+        ]),
+        "red_before" => {
+            let reason = "already failing without the change";
+            Verified::Checks(vec![Check::skipped(Gate::Verify, "baseline", reason)])
+        }
+        "cannot_start" => Verified::CannotStart("no such program: `no-tool`".to_owned()),
+        other => panic!("unknown answer of the verify commands {other}"),
     }
 }
 

@@ -13,30 +13,39 @@ use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::incident::{FingerprintParts, Incident, Mode, Rules, Write, fingerprint};
 use sanare_core::outcome::Reason;
+use sanare_core::policy::{Policy, stricter};
 use sanare_core::port::store::Lease;
-use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, Target};
+use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, Target, Verifier};
 use sanare_core::receipt::ReceiptState;
-use sanare_core::redact::Redactor;
+use sanare_core::redact::{Redacted, Redactor};
 use sanare_core::settings::Settings;
+use sanare_core::step::Step;
+use sanare_core::value;
 use sanare_drift::shape::CallShape;
 use sanare_engine::{Case, Ended, World, run};
 use sanare_source::VetContext;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 pub(crate) use self::adopt::rest_key as adoption_rest;
 
 use self::adopt::adopt;
 use self::breaker::Breaker;
 use self::flight::Flight;
+use crate::operations::confirm;
 use crate::operations::evidence::{Amounts, recorded};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::drift::DriftProposer;
 use crate::wire::home::stop_path;
+use crate::wire::policy;
 use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
+use crate::wire::verify::{Commands, NoCommands};
+
+/// Characters of an error's message that the evidence file of a verify command has.
+const MESSAGE: usize = 16 << 20;
 
 /// A failing call, as the host hands it over.
 #[derive(Debug)]
@@ -65,6 +74,8 @@ pub struct HealRequest {
     pub lease_ms: u64,
     /// Options given to the decorator, by name.
     pub options: Vec<(String, Json)>,
+    /// Folders of the running interpreter, which the owner's verify commands may read.
+    pub readable: Vec<PathBuf>,
     /// How the call failed and with what, as far as a record needs it.
     pub evidence: Evidence,
     /// Reads the rest, for a call that may be repaired: whole arguments, more of the local variables (C52).
@@ -90,6 +101,7 @@ struct Ground<'a> {
     settings: Option<&'a Settings>,
     /// Broken settings refuse: what stands in them might have forbidden what the defaults allow (C17).
     refused_by_settings: bool,
+    policy: &'a Policy,
     breaker: Breaker,
     clock: &'a SystemClock,
 }
@@ -158,15 +170,27 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(broken) = broken {
         request.source_trouble = Some((Reason::Settings, broken));
     }
-    let rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let mut rules = settings.as_ref().map(settings::rules).unwrap_or_default();
+    let policy = match &settings {
+        Some(settings) => policy::policy(&request.project_root, settings, clock.now()),
+        None => Policy::none(),
+    };
+    if let Some(mode) = policy.mode_for(&request.project) {
+        rules.mode = stricter(rules.mode, mode);
+    }
     let incident = incident(&request, rules, &shown_path, &clock);
     let breaker = Breaker::of(settings.as_ref());
     let wait = settings.as_ref().map_or(0, |settings| settings.number("heal.wait"));
     let flight = Flight { incident: &incident, clock: &clock, millis: request.lease_ms, end: clock.elapsed() + wait };
     let more = request.more.take();
     let (shown_path, settings) = (shown_path.as_str(), settings.as_ref());
-    let ground =
-        Ground { store, incident: &incident, shown_path, settings, refused_by_settings, breaker, clock: &clock };
+    let (incident, policy, clock) = (&incident, &policy, &clock);
+    let ground = Ground { store, incident, shown_path, settings, refused_by_settings, policy, breaker, clock };
+    // Before anything is healed anew: a repair that was just approved may be what fails here, if this process runs it. A
+    // store that cannot say is told of again below.
+    if request.source_trouble.is_none() {
+        let _ = confirm::failed(store, &request.path, &request.function, incident.line);
+    }
     if let Some(report) = ground.desk(&request).known(subject) {
         return report;
     }
@@ -188,7 +212,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     let lease = match wait_for_lease(&flight, &ground.desk(&request), subject) {
         Ok(Turn::Lead(lease)) => lease,
         Ok(Turn::Known(report)) => return *report,
-        Err(fault) => return broken_store(&incident, &fault),
+        Err(fault) => return broken_store(incident, &fault),
     };
     let desk = ground.desk(&request);
     let ran = flight.keep(store, &lease, || {
@@ -287,8 +311,19 @@ impl Desk<'_> {
         let not_ours =
             not_ours.or_else(|| spent.map(|name| (Reason::BudgetSpent, format!("the budget `{name}` is spent"))));
         let incident = self.on.incident;
-        let case = Case { incident, evidence: &evidence, class, not_ours, recorded, lease, budgets: &buckets };
-        let ended = run(&case, &mut World { store: self.on.store, subject, target, proposers, clock: self.on.clock });
+        let mut verifier = match target.module().is_empty() {
+            true => Box::new(NoCommands),
+            false => commands(self.on.settings, self.request, incident, &recorded),
+        };
+        let (policy, budgets) = (self.on.policy, buckets.as_slice());
+        let case = Case { incident, evidence: &evidence, class, not_ours, recorded, policy, lease, budgets };
+        let (store, clock, verifier) = (self.on.store, self.on.clock, verifier.as_mut());
+        let ended = run(&case, &mut World { store, subject, target, proposers, verifier, clock });
+        if matches!(ended.last, Step::Waiting(_)) {
+            let shape = confirm::shape_digest(&evidence.source, &self.request.function, &evidence.arguments);
+            // Without it a later call confirms nothing, and the repair stays unconfirmed.
+            let _ = confirm::note(store, &incident.id, &shape);
+        }
         let report = self.finish(&ended, subject.abandoned());
         Ran { report, overtaken: ended.overtaken, reran: ended.reran }
     }
@@ -373,6 +408,34 @@ fn about(incident: &Incident) -> Report {
         error: incident.error.clone(),
         ..Report::default()
     }
+}
+
+/// The owner's verify commands with what they are told; none without settings.
+fn commands(
+    settings: Option<&Settings>,
+    request: &HealRequest,
+    incident: &Incident,
+    recorded: &Redacted<Json>,
+) -> Box<dyn Verifier> {
+    let configured = |settings: &&Settings| settings.get("heal.verify").as_array().is_some_and(|all| !all.is_empty());
+    let Some(settings) = settings.filter(configured) else { return Box::new(NoCommands) };
+    let mut told = json!({
+        "format": 1,
+        "incident": incident.id,
+        "fingerprint": incident.fingerprint,
+        "path": incident.path,
+        "function": incident.function,
+        "line": incident.line,
+        "evidence": recorded.as_ref(),
+    });
+    // The record is cut; the file for the owner's own command has the whole message.
+    told["evidence"]["error"]["message"] = json!(
+        Redactor::standard().text(value::json::cut(&request.evidence.failure.message, MESSAGE).as_ref()).as_ref()
+    );
+    let told = Redactor::standard().json(&told);
+    let mut commands = Commands::of(settings, &request.project_root, &request.path, told);
+    commands.readable.clone_from(&request.readable);
+    Box::new(commands)
 }
 
 fn vet_context(settings: Option<&Settings>, python: (u8, u8)) -> VetContext {

@@ -56,6 +56,6 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
 pub fn show(store: &dyn Store, given: &str) -> Result<Report, Show> {
     let id = find(store, given)?;
     let mut report = Report::from_records(&id, &store.records(&id)?);
-    report.occurrences = store.rest(&report.fingerprint)?.occurrences;
+    report.occurrences = store.rest(&report.fingerprint)?.occurrences.max(report.occurrences);
     Ok(report)
 }

@@ -43,6 +43,8 @@ pub fn rules(settings: &Settings) -> Rules {
         deadline_ms: settings.number("heal.deadline"),
         automatic_tiers: settings.list("heal.drift.automatic_tiers"),
         accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+        unverified: settings.text("heal.unverified") == "permit",
+        approval_expires_ms: settings.number("heal.approval_expires"),
     }
 }
 

@@ -122,7 +122,11 @@ impl SourceTarget {
                 && old.get(old.len() - tail..) == bytes.get(bytes.len() - tail..)
         };
         let (head, tail) = ends.filter(outside_is_kept).unwrap_or_else(|| common_ends(old, bytes));
-        let diff = unified(self.file.text_lf(), &module, &self.shown_path);
+        // As the bytes are, line ends and all, so that `git apply` takes it; in another encoding for people alone.
+        let diff = match (std::str::from_utf8(old), std::str::from_utf8(bytes)) {
+            (Ok(old), Ok(new)) => unified(old, new, &self.shown_path),
+            _ => unified(self.file.text_lf(), &module, &self.shown_path),
+        };
         Placed {
             module,
             text,
@@ -272,7 +276,8 @@ fn act(path: &Path, before: &Digest, bytes: &[u8]) -> Result<(), TargetFault> {
     }
 }
 
-fn exchange(bytes: &[u8], start: usize, old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+/// Bytes with one span exchanged; `None` where it does not stand there.
+pub(crate) fn exchange(bytes: &[u8], start: usize, old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let end = start.checked_add(old.len())?;
     if bytes.get(start..end)? != old {
         return None;

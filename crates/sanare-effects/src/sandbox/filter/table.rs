@@ -118,6 +118,47 @@ pub(super) const OWN_GROUPS: &[Group] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const OWN_GROUPS: &[Group] = &[];
 
+/// For an owner's command: it starts programs and sends signals to its own, and stays in its group so that it can be
+/// ended with all its children.
+pub(super) const COMMANDS: &[Group] = &[
+    quiet(calls![SYS_setsid SYS_setpgid SYS_unshare SYS_setns SYS_ptrace], libc::EPERM),
+    quiet(calls![SYS_process_vm_readv SYS_process_vm_writev SYS_process_madvise SYS_kcmp SYS_pidfd_getfd], libc::EPERM),
+    Group {
+        calls: calls![SYS_clone],
+        unless: Unless::Is { argument: 0, mask: NEW_NAMESPACES, one_of: &[0] },
+        refusal: Refusal::Quiet(libc::EPERM),
+    },
+    // Its flags are behind a pointer, which a filter does not follow; the older call is used instead.
+    quiet(calls![SYS_clone3], libc::ENOSYS),
+    quiet(
+        calls![SYS_mount SYS_umount2 SYS_pivot_root SYS_chroot SYS_swapon SYS_swapoff SYS_reboot SYS_acct SYS_quotactl],
+        libc::EPERM,
+    ),
+    quiet(
+        calls![SYS_open_tree SYS_move_mount SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick SYS_mount_setattr],
+        libc::EPERM,
+    ),
+    quiet(
+        calls![SYS_init_module SYS_finit_module SYS_delete_module SYS_kexec_load SYS_bpf SYS_perf_event_open],
+        libc::EPERM,
+    ),
+    quiet(calls![SYS_settimeofday SYS_clock_settime SYS_clock_adjtime SYS_adjtimex SYS_sethostname], libc::EPERM),
+    quiet(calls![SYS_syslog SYS_vhangup SYS_open_by_handle_at SYS_userfaultfd], libc::EPERM),
+    quiet(calls![SYS_add_key SYS_request_key SYS_keyctl], libc::EPERM),
+    quiet(calls![SYS_io_uring_setup SYS_io_uring_enter SYS_io_uring_register], libc::ENOSYS),
+];
+
+/// No network: not even the sockets of this machine, behind which agents and daemons listen. Connected pairs stay.
+pub(super) const SOCKETS: &[Group] = &[quiet(calls![SYS_socket SYS_connect SYS_bind SYS_listen], libc::EACCES)];
+
+const NEW_NAMESPACES: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u32;
+
 /// Below Landlock's third version a file that may be read may also be emptied.
 pub(super) const EMPTYING: &[Group] = &[
     quiet(calls![SYS_truncate], libc::EPERM),

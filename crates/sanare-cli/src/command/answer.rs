@@ -1,0 +1,59 @@
+//! `sanare approve ID` and `sanare deny ID`: exit 1 when the answer came too late, 3 when it is not this account's to
+//! give, 6 when policy refuses.
+
+use sanare::engine::answer::{Answered, NotTaken};
+use sanare::operations::answer::{NoAnswer, approve, deny};
+
+use crate::command::{Context, pretty, shown};
+use crate::output::{Exit, Printed};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The incident's id, or at least six characters of its beginning.
+    id: String,
+    /// Why, for the record.
+    #[arg(long, default_value = "")]
+    reason: String,
+}
+
+pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Result<Printed, Exit> {
+    let (store, root) = (context.store()?, context.project_root()?);
+    let operation = if yes { approve } else { deny };
+    let taken = operation(store.as_ref(), &root, &arguments.id, &arguments.reason).map_err(exit)?;
+    let report = &taken.report;
+    if context.json {
+        return Ok(Printed::text(pretty(report)));
+    }
+    let place = format!("{} in {}", report.function, report.path);
+    Ok(Printed::text(match taken.answered {
+        Answered::Applied => format!(
+            "approved: {place} is repaired in the file\nprograms that run take it over at their next failure, new ones \
+             at their start\nto take it back: sanare revert {}",
+            report.id
+        ),
+        Answered::Denied => format!("denied: {place} stays as it is"),
+        Answered::Counted { have, need } => format!("approved by {have} of {need} persons; nothing is written yet"),
+    }))
+}
+
+fn exit(error: NoAnswer) -> Exit {
+    let message = error.to_string();
+    let with = |code: i32, hint: &str| Exit { code, message: message.clone(), hint: hint.to_owned() };
+    match error {
+        NoAnswer::Show(error) => shown(error),
+        NoAnswer::Settings(_) => with(2, "`sanare config show` names each mistake"),
+        NoAnswer::Store(_) | NoAnswer::NotTaken(NotTaken::Store(_)) => with(5, ""),
+        NoAnswer::NotTaken(taken) => match taken {
+            NotTaken::NotAllowed(_) => with(3, "ask one of the approvers of the policy file"),
+            NotTaken::Stopped => with(6, "`sanare start` lifts it"),
+            NotTaken::Refused(_) => with(6, "`sanare policy explain ID` shows every rule"),
+            NotTaken::Busy => with(1, "look again in a moment: `sanare show ID`"),
+            NotTaken::SourceChanged | NotTaken::Expired | NotTaken::Void(_) => {
+                with(1, "the next failure of the function asks again, about the file as it is then")
+            }
+            NotTaken::MemoryOnly => with(1, "`sanare diff ID` gives the change, to be made by hand"),
+            NotTaken::NotWaiting(_) | NotTaken::NotWritten(_) => with(1, "`sanare show ID` has the whole record"),
+            NotTaken::Store(_) => with(5, ""),
+        },
+    }
+}
