@@ -83,7 +83,7 @@ def test_the_late_write_of_a_frozen_holder_is_refused(tmp_path: Path, healed: st
         path = crew.write("job")
         crew.load("job")
         for worker in crew.workers:
-            worker.ask(lease=1.5)
+            worker.ask(lease=4)
         holder.ask(freeze_at=turn)
         holder.tell(go={"load_sales": 2})
         # WUNTRACED: until it stands still.

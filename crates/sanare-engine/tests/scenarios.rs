@@ -52,15 +52,22 @@ fn every_scenario_gives_its_transcript() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Scenarios whose end comes from outside the steps: a clock, a budget, another process, a broken host or store, a file that somebody
-/// changed.
-const NOT_FROM_THE_STEPS: [&str; 8] = [
+/// Scenarios whose end comes from outside the steps: a clock, a broken host or store, a file that somebody changed, a
+/// lease that was lost, a caller who went away, a budget of other incidents.
+const NOT_FROM_THE_STEPS: [&str; 13] = [
     "deadline",
-    "budget_spent",
     "host_breaks_at_swap",
     "store_fails_after_receipt",
     "changed_meanwhile",
     "stop_switch",
+    "file_moves_on",
+    "file_never_rests",
+    "overtaken_before_the_write",
+    "overtaken_after_the_write",
+    "overtaken_then_written",
+    "abandoned_before_the_write",
+    "abandoned_after_the_write",
+    "budget_spent",
 ];
 
 /// What the ledger has of an incident is enough to decide every step again, and each is decided as it was.

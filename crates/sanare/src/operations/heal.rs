@@ -198,9 +198,11 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         breaker,
         clock: &clock,
     };
-    // Before anything is healed anew: a repair that was just approved may be what fails. A store that cannot say is told
-    // of again below.
-    let _ = confirm::failed(store, &request.path, &request.function, incident.line);
+    // Before anything is healed anew: a repair that was just approved may be what fails here, if this process runs it. A
+    // store that cannot say is told of again below.
+    if request.source_trouble.is_none() {
+        let _ = confirm::failed(store, &request.path, &request.function, incident.line);
+    }
     if let Some(report) = ground.desk(&request).known(subject) {
         return report;
     }
@@ -335,7 +337,10 @@ impl Desk<'_> {
         let not_ours =
             not_ours.or_else(|| spent.map(|name| (Reason::BudgetSpent, format!("the budget `{name}` is spent"))));
         let incident = self.on.incident;
-        let mut verifier = commands(self.on.settings, self.request, incident, &recorded);
+        let mut verifier = match target.module().is_empty() {
+            true => Box::new(NoCommands),
+            false => commands(self.on.settings, self.request, incident, &recorded),
+        };
         let policy = self.on.policy;
         let case = Case { incident, evidence: &evidence, class, not_ours, recorded, policy, lease, budgets: &buckets };
         let (store, clock, verifier) = (self.on.store, self.on.clock, verifier.as_mut());
