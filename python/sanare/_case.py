@@ -2,7 +2,8 @@
 
 DIR holds `loader.py` with a function `load`, an input on which it works (`old.*`), one on which it raises (`new.*`) and
 `task.toml` or `case.toml` with the kind of input. The loader is copied into a temporary project, imported from there,
-decorated, and called with the old and then the new input. Exit 0 and FILE (without `--out` the loader itself): healed.
+decorated, and called with the old and then the new input. With `--work FOLDER` the project and its store are made there
+and stay. Exit 0 and FILE (without `--out` the loader itself): healed.
 Exit 3: refused, with the reason as the last line. Anything else: an error.
 """
 
@@ -27,9 +28,19 @@ def main(argv: list[str]) -> int:
         place = rest.index("--out")
         out = rest[place + 1] if place + 1 < len(rest) else None
         del rest[place : place + 2]
+    work = None
+    if "--work" in rest:
+        place = rest.index("--work")
+        work = rest[place + 1] if place + 1 < len(rest) else None
+        del rest[place : place + 2]
     if len(rest) != 1 or not Path(rest[0]).is_dir():
-        print("usage: python -m sanare._case DIR [--out FILE]", file=sys.stderr)
+        print("usage: python -m sanare._case DIR [--out FILE] [--work FOLDER]", file=sys.stderr)
         return 2
+    if work is not None:
+        home = Path(os.path.realpath(work))
+        home.mkdir()
+        case = Path(rest[0]).resolve()
+        return run(case, home / "project", Path(out).resolve() if out else case / "loader.py")
     with tempfile.TemporaryDirectory(prefix="sanare-case-") as folder:
         project = Path(os.path.realpath(folder)) / "project"
         case = Path(rest[0]).resolve()

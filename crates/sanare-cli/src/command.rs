@@ -5,6 +5,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 pub(crate) mod heal_case;
 pub(crate) mod incidents;
 pub(crate) mod forget;
@@ -70,6 +71,21 @@ impl Context {
         let status = std::process::Command::new(&python).arg("-m").arg(module).args(arguments).status();
         match status {
             Ok(status) => Ok(status.code().unwrap_or(1)),
+            Err(error) => Err(Exit::usage(format!("cannot start `{}`: {error}", python.display()))
+                .hint("name a Python that has the sanare wheel in SANARE_PYTHON")),
+        }
+    }
+}
+
+impl Context {
+    /// Runs a module of the wheel with these arguments; its exit code and what it said.
+    pub(crate) fn ask_python(&self, module: &str, arguments: &[&Path]) -> Result<(i32, String), Exit> {
+        let python = self.python();
+        match std::process::Command::new(&python).arg("-m").arg(module).args(arguments).output() {
+            Ok(done) => {
+                let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                Ok((done.status.code().unwrap_or(1), said.concat()))
+            }
             Err(error) => Err(Exit::usage(format!("cannot start `{}`: {error}", python.display()))
                 .hint("name a Python that has the sanare wheel in SANARE_PYTHON")),
         }

@@ -41,6 +41,8 @@ enum Command {
     Incidents(command::incidents::Arguments),
     /// Show one incident: evidence, refusal report, attempts, gates, diff.
     Show(command::show::Arguments),
+    /// Explain a failing case folder or an incident: needed fields, candidates, evidence for and against, what decided.
+    Explain(command::explain::Arguments),
     /// Print the patch of an incident.
     Diff(command::diff::Arguments),
     /// Apply what an incident proposes, exactly as it was shown.
@@ -96,6 +98,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Demo => command::demo::run(&context),
         Command::Incidents(arguments) => command::incidents::run(&context, &arguments),
         Command::Show(arguments) => command::show::run(&context, &arguments),
+        Command::Explain(arguments) => command::explain::run(&context, &arguments),
         Command::Diff(arguments) => command::diff::run(&context, &arguments),
         Command::Approve(arguments) => command::answer::give(&context, &arguments, true),
         Command::Deny(arguments) => command::answer::give(&context, &arguments, false),

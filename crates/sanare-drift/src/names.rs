@@ -36,6 +36,9 @@ impl Canonical {
 
 /// The canonical form of a name.
 pub fn canonical(name: &str) -> Canonical {
+    if name.len() > LONGEST {
+        return Canonical::default();
+    }
     let text: String =
         if name.is_ascii() { name.to_owned() } else { name.nfkc().filter(|c| !is_invisible(*c)).collect() };
     let mut units = Vec::new();
@@ -72,6 +75,9 @@ pub fn canonical(name: &str) -> Canonical {
 pub fn same(left: &str, right: &str) -> bool {
     left == right || equal(&canonical(left), &canonical(right))
 }
+
+/// A text longer than this names nothing: it has no words.
+const LONGEST: usize = 1_000;
 
 /// Whether two canonical names are equal: the same words under one way of writing accents, and the same units.
 pub fn equal(left: &Canonical, right: &Canonical) -> bool {

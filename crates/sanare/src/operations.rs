@@ -6,6 +6,7 @@ pub mod capture;
 pub mod diff;
 pub mod doctor;
 pub mod evidence;
+pub mod explain;
 pub mod forget;
 pub mod heal;
 pub mod incidents;
