@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from sanare._guard import Guard
 
 
+# Seconds that the lease on a failing function lasts in the store without being renewed by the process that heals.
+LEASE = 30.0
+
+
 class Flight:
     """A heal in progress. Waiting for it is waiting for its lock."""
 
@@ -19,6 +23,8 @@ class Flight:
         self.key = key
         self.owner = get_ident()
         self.report: dict[str, Any] = {}
+        # Whether the leader went away: then one of those who wait leads.
+        self.abandoned = False
         self.lock = allocate_lock()
         self.lock.acquire()
         # Event loops that wait as well: called, from the working thread, when the heal is over.

@@ -57,6 +57,8 @@ class Guard:
         self.located: tuple[CodeType, str, int] | None = None
         # The text that runs, where a repair was put into the running function alone.
         self.only_in_memory: str | None = None
+        # The digest of the present code, with the code that it was made of.
+        self.digest: tuple[CodeType, str] | None = None
         self.seen = 0
         self.functions: dict[int, ref[FunctionType]] = {}
         self.lock = allocate_lock()

@@ -111,7 +111,7 @@ def heal(call: Call) -> Any:
             return MISSED
         if was_repaired(call):
             return _adopt(call)
-        if flight.key == key:
+        if flight.key == key and not flight.abandoned:
             _leave_note(call, flight.report)
             return MISSED
     try:

@@ -112,7 +112,6 @@ class AsyncSubject(Subject):
         self.answered = allocate_lock()
         self.answered.acquire()
         self.answer: dict[str, Any] | None = None
-        self.abandoned = False
 
     def rerun(self) -> dict[str, Any] | None:
         """Asks the task to run the call, and waits for what comes of it."""
@@ -222,7 +221,7 @@ async def heal(call: Call) -> Any:
             return MISSED
         if was_repaired(call):
             return await _adopt(call)
-        if flight.key == key:
+        if flight.key == key and not flight.abandoned:
             _leave_note(call, flight.report)
             return MISSED
     if was_repaired(call):
@@ -287,6 +286,7 @@ def _work(guard: Guard, flight: _flight.Flight, request: dict[str, Any], subject
     try:
         report = native().heal(request, subject)
         flight.report = report
+        flight.abandoned = subject.abandoned
         answer: tuple[str, Any] = ("done", report)
     except BaseException as trouble:
         answer = ("failed", trouble if isinstance(trouble, Exception) else RuntimeError(type(trouble).__name__))

@@ -16,7 +16,7 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
     from sanare import _logs, _project, _settings, _state
     from sanare._native import native
     from sanare._request import file_of, options_of
-    from sanare._source import read_text
+    from sanare._source import read_text, remembered_text
 
     if _state.is_busy():
         return
@@ -25,14 +25,15 @@ def look(guard: Guard, arguments: dict[str, Any], result: Any, *, generator: boo
     path = os.path.abspath(guard.path)
     if _project.is_library(path):
         return
-    root = _project.root_of(path)
+    # A notebook's cell has a path in a folder that never was: what it belongs to is the working folder.
+    root = _project.root_of(_project.standing_for(guard.path))
     _logs.settle(_settings.of_project(root))
     confirms = native().remember(
         {
             "project_root": root,
             "path": path,
             "function": guard.qualname,
-            "source": read_text(path) or "",
+            "source": read_text(path) or remembered_text(guard.path) or "",
             "options": options_of(guard.options),
             "arguments": [(name, value, file_of(value)) for name, value in arguments.items()],
             "result": None if generator else result,

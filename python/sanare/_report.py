@@ -117,13 +117,25 @@ def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
     for root in roots() if read is not None else []:
         fields = read(root, status, limit) if read is not None else []
         if type(fields) is list:
-            found.update((str(one["id"]), Report(one)) for one in fields)
+            found.update((str(one["id"]), _kept_or_new(one)) for one in fields)
     for kept in _reports.values():
         fields = kept._fields
         if status is None or status in (fields.get("status"), fields.get("outcome")):
             found.setdefault(str(fields.get("id", "")), kept)
-    newest = sorted(found.values(), key=lambda one: (one._fields.get("created_at", 0), one._fields.get("id", "")))
+    # One without a time has no record: it is of this very process.
+    newest = sorted(
+        found.values(), key=lambda one: (one._fields.get("created_at") or float("inf"), one._fields.get("id", ""))
+    )
     return newest[::-1][:limit]
+
+
+def _kept_or_new(fields: dict[str, Any]) -> Report:
+    """The report that this process keeps, if the incident stands as it did then."""
+    kept = _reports.get(str(fields["id"]))
+    stands = ("status", "outcome", "reason", "closed_at")
+    if kept is not None and all(kept._fields.get(name) == fields.get(name) for name in stands):
+        return kept
+    return Report(fields)
 
 
 def note_of(fields: dict[str, Any]) -> str:

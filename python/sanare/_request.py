@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from sanare import _logs, _project, _settings
+from sanare import _flight, _logs, _project, _settings
 from sanare._call import Call
+from sanare._code import digest_of
 from sanare._compile import guard_from_text
 from sanare._frames import FRAMES, describe, globals_read, raw
 from sanare._source import find_running, read_text, remembered_text, same_code
@@ -45,6 +46,8 @@ def build(call: Call) -> dict[str, Any]:
         "first_line": first_line,
         "origin": state,
         "source": source,
+        "code": digest_of(guard),
+        "lease_ms": int(_flight.LEASE * 1000),
         "options": options_of(guard.options),
         "error": error,
         "frames": error.pop("frames"),

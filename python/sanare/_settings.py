@@ -6,11 +6,26 @@ from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import Any
 
-    class Setting(NamedTuple):
-        value: Any
-        origin: str
+
+class Setting(tuple):  # type: ignore[type-arg]
+    """A value and where it came from: `decorator`, a variable's name, `file:line`, or `default`."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: Any, origin: str) -> Setting:
+        return super().__new__(cls, (value, origin))
+
+    @property
+    def value(self) -> Any:
+        """The value as it is kept: durations in milliseconds, sizes in bytes."""
+        return self[0]
+
+    @property
+    def origin(self) -> str:
+        """Where it came from."""
+        return str(self[1])
 
 
 # Project folders with what Rust said of them, and until when that is not asked again.
@@ -52,7 +67,6 @@ def settings(target: Any = None) -> dict[str, Setting]:
     is wrong at once.
     """
     import os
-    from collections import namedtuple
 
     from sanare._errors import SettingsError
     from sanare._native import native
@@ -68,9 +82,7 @@ def settings(target: Any = None) -> dict[str, Setting]:
     rows = native().settings(root_of(path), options)
     if type(rows) is list:
         raise SettingsError("\n".join(rows))
-    make: Any = namedtuple
-    made = make("Setting", ["value", "origin"])
-    return {key: made(*row) for key, row in rows.items()}
+    return {key: Setting(*row) for key, row in rows.items()}
 
 
 def guard_behind(target: Any) -> Any:

@@ -7,6 +7,7 @@ import sys
 
 from sanare import _project, _swap
 from sanare._call import Call
+from sanare._source import FUTURE_FLAGS, find_running
 from sanare._trial import Trial
 
 TYPE_CHECKING = False
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 class Subject:
     """One failing call, asked by Rust through these methods; answers are plain data."""
+
+    # Whether the caller went away meanwhile: the heal is then abandoned at its next turn.
+    abandoned = False
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -43,6 +47,24 @@ class Subject:
             lines = request["source"].split("\n")
             moved = request["first_line"] - self.call.plain.co_firstlineno
             self.texts = {self.call.guard.path: lines[moved:] if moved > 0 else [""] * -moved + lines}
+
+    def ran_from(self, source: str) -> None:
+        """Takes the module text that the failing code was made from, where the file holds another one by now. Nothing
+        is believed: the running code must be in it."""
+        from sanare._compile import _Quiet
+
+        guard, plain = self.call.guard, self.call.plain
+        try:
+            with _Quiet(guard.path):
+                module: Any = compile(source, guard.path, "exec", plain.co_flags & FUTURE_FLAGS, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return
+        found = find_running(module, guard.qualname, plain)
+        if found is None:
+            return
+        lines = source.split("\n")
+        shift = plain.co_firstlineno - found.co_firstlineno
+        self.texts = {guard.path: [""] * shift + lines if shift > 0 else lines[-shift:]}
 
     def compiles(self, source: str) -> str | None:
         """The running interpreter's complaint about a module's text, or None."""

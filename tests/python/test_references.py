@@ -168,6 +168,7 @@ def run_cell(text, name):
 @pytest.mark.parametrize("name", ["<ipython-input-3-abc>", "/tmp/ipykernel_1/3.py"])
 @pytest.mark.parametrize("write", ["memory", "file"])
 def test_f32_notebook_cells(name, write, tmp_path):
+    name = name.replace("_1/", f"_{os.getpid()}_{write}_never_there/")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "probe"\nversion = "0"\n')
     cell = loader(f'@sanare.heal(write="{write}")')
     (tmp_path / "job.py").write_text(
@@ -185,6 +186,7 @@ except KeyError as error:
     )
     before = {path for path in tmp_path.rglob("*") if ".sanare" not in str(path)}
     done = python(tmp_path, "job.py")
+    assert not os.path.exists(os.path.dirname(name)) or name[0] == "<"
     expected = "2000\n2000 2000 True healed\nTrue\n" if write == "memory" else "2000\nno_source 1\n"
     assert done.stdout == expected, done.stderr
     assert {path for path in tmp_path.rglob("*") if ".sanare" not in str(path)} == before

@@ -43,7 +43,7 @@ def test_the_schema_is_one_for_python_and_the_command(job):
     in_python = json.loads(done.stdout.splitlines()[-1])
     on_the_command_line = json.loads(job.sanare("show", in_python["id"], "--json").stdout)
     assert list(in_python) == list(on_the_command_line) and kinds(in_python) == kinds(on_the_command_line)
-    snapshot = dict(kinds(in_python))
+    snapshot = kinds(in_python)
     expected = json.loads(FIELDS.read_text())
     assert snapshot == expected, json.dumps(snapshot, indent=1)
     assert in_python["status"] == "closed" and in_python["outcome"] == "healed" and in_python["rerun"] == "done"
@@ -196,3 +196,23 @@ def test_save_patch_of_any_text_file(project):
 def test_old_input_is_still_right_after_a_heal(job):
     assert job.run(NEW).stdout.strip() == "[3.5, 4.25]"
     assert job.run(OLD).stdout.strip() == "[3.5, 4.25]"
+
+
+def test_patches_as_files_when_the_owner_wants_them(tmp_path):
+    import subprocess
+
+    job = Job(tmp_path / "project", 'mode="ask"', "[git]\npatches = true\n")
+    job.learn()
+    base = job.file.read_bytes()
+    job.run(NEW)
+    report = job.report()
+    patch = job.folder / ".sanare" / "patches" / f"{report['id']}.patch"
+    record = json.loads(patch.with_suffix(".json").read_text())
+    assert patch.read_text() == report["diff"] and record["fingerprint"] == report["fingerprint"]
+    assert (record["path"], record["function"], record["proposer"]) == ("job.py", "load", "drift")
+    assert str(job.folder) not in json.dumps(record)
+    subprocess.run(["git", "init", "-q"], cwd=job.folder, check=True)
+    for text, fits in ((base, True), (base.replace(b"amount", b"total"), False)):
+        job.file.write_bytes(text)
+        done = subprocess.run(["git", "apply", "--check", str(patch)], cwd=job.folder, capture_output=True, check=False)
+        assert (done.returncode == 0) is fits, done.stderr

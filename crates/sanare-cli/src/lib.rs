@@ -54,6 +54,8 @@ enum Command {
     /// Look at what policy decides, and why.
     #[command(subcommand)]
     Policy(command::policy::Command),
+    /// Let a failure that rests be worked on at its next occurrence.
+    Retry(command::retry::Arguments),
     /// Look after the ledger.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
@@ -62,6 +64,10 @@ enum Command {
     Config(command::config::Command),
     /// Say what works on this machine and what is missing.
     Doctor(command::doctor::Arguments),
+    /// Forget what was remembered of good calls: of one function, or of all.
+    Forget(command::forget::Arguments),
+    /// Translate the settings and decorators of healing-agent, without running anything.
+    Migrate(command::migrate::Arguments),
     /// Redact text: standard input to standard output.
     Redact(command::redact::Arguments),
     /// Judge a new version of one function without running it.
@@ -96,9 +102,12 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Replay(arguments) => command::replay::run(&context, &arguments),
         Command::Policy(command) => command::policy::run(&context, &command),
         Command::Revert(arguments) => command::revert::run(&context, &arguments),
+        Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
         Command::Doctor(arguments) => command::doctor::run(&context, &arguments),
+        Command::Forget(arguments) => command::forget::run(&context, &arguments),
+        Command::Migrate(arguments) => command::migrate::run(&context, &arguments),
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),
         Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),

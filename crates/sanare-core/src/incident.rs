@@ -118,6 +118,10 @@ pub struct Incident {
     pub line: usize,
     /// Dotted class of the exception.
     pub error: String,
+    /// Hash of the code that failed, as the host gives it; empty when it is not known. In records it has a name under
+    /// which no secret is looked for.
+    #[serde(default, rename = "function_hash")]
+    pub code: String,
     /// The process that runs it, by a mark that no other process ever has.
     pub process: String,
     /// When it was opened, in milliseconds since 1970.

@@ -28,6 +28,12 @@ pub struct Receipt {
     pub path: String,
     /// Qualified name of the function.
     pub function: String,
+    /// Fingerprint of the failure that it repairs.
+    pub fingerprint: String,
+    /// Hash of the code that it repairs, as the host gives it; empty when it is not known.
+    pub code: String,
+    /// The function's text as the repair leaves it in the file, `\n` line ends.
+    pub text: String,
     /// Hash of the file before.
     pub before: Digest,
     /// Hash of the file after.

@@ -3,6 +3,7 @@
 //! Decorator, then environment, then the project's file, then the user's file, then defaults; merged key by key, lists
 //! replaced whole. The texts come in as arguments: nothing is read here, and nothing in them is executed.
 
+pub mod former;
 pub mod key;
 mod locked;
 mod read;

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::approval::{Approved, Binding};
 use crate::gate::{Check, GateReport};
+use crate::hash::Digest;
 use crate::outcome::{Outcome, Reason};
 use crate::policy::Decision;
 use crate::proposal::{Candidate, Declined, Rejection};
@@ -83,6 +84,8 @@ pub struct Checked {
     pub report: GateReport,
     /// The module with the candidate in place, `\n` line ends.
     pub module: String,
+    /// The function's text in it, as it stands there.
+    pub text: String,
     /// What an approval is bound to.
     pub binding: Binding,
     /// A unified diff for people.
@@ -182,7 +185,10 @@ impl Step {
             Self::Judged(step) => json!({ "decision": step.decision }),
             Self::Checked(step) => checked(step),
             Self::Approved(step) => json!({ "approver": step.approver(), "binding": step.inner().binding }),
-            Self::Prepared(step) => json!({ "binding": step.approved.inner().binding }),
+            Self::Prepared(step) => {
+                let checked = step.approved.inner();
+                json!({ "binding": checked.binding, "text": Digest::of(checked.text.as_bytes()) })
+            }
             Self::Applied(step) => json!({
                 "in_file": step.in_file,
                 "standing": step.standing.as_ref().map(|(reason, detail)| json!({ "reason": reason, "detail": detail })),
@@ -193,6 +199,7 @@ impl Step {
                 "binding": step.checked.binding,
                 "digest": step.checked.binding.digest(),
                 "expires_at": step.expires_at,
+                "text": Digest::of(step.checked.text.as_bytes()),
             }),
             Self::Undoing(step) => json!({ "reason": step.reason, "detail": step.detail }),
             Self::Escalating(step) => json!({ "reason": step.reason, "detail": step.detail }),

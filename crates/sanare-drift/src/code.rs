@@ -158,7 +158,7 @@ impl<'a> Code<'a> {
     pub fn binding(&self, used: &'a Expr) -> Option<Binding<'a>> {
         let name = used.as_name_expr()?.id.as_str();
         let id = self.tree.id(used)?;
-        for (_, node) in self.tree.above(id) {
+        for (above, node) in self.tree.above(id) {
             let Node::Expr(expr) = node else { continue };
             for clause in generators(expr).iter().rev() {
                 if !clause.iter.range().contains_range(used.range())
@@ -170,7 +170,7 @@ impl<'a> Code<'a> {
             if let Expr::Lambda(lambda) = expr
                 && lambda.parameters.as_ref().is_some_and(|parameters| parameters.includes(name))
             {
-                return None;
+                return self.gone_through(above).map(Binding::Item);
             }
         }
         let before = used.range().start();
@@ -185,6 +185,17 @@ impl<'a> Code<'a> {
             }
         }
         last.or(later)
+    }
+
+    /// What the one parameter of this lambda goes through, as in `sorted(rows, key=lambda row: ...)`.
+    fn gone_through(&self, lambda: usize) -> Option<&'a Expr> {
+        let (_, Expr::Call(call)) = self.tree.parent_expr(lambda)? else { return None };
+        match called(call) {
+            ("sorted" | "max" | "min" | "groupby" | "nlargest" | "nsmallest", _) => call.arguments.args.last(),
+            ("sort", receiver) => receiver,
+            ("filter" | "map" | "takewhile", _) => argument(call, "iterable", 1),
+            _ => None,
+        }
     }
 
     /// The statement whose line is this one, innermost.

@@ -5,7 +5,9 @@ use sanare_source::parse::Source;
 
 use crate::kind::{self, Subject};
 use crate::problem::{Answer, Layer, Problem, Refusal};
+use crate::profile::Profile;
 use crate::table::audit::{self, Finding};
+use crate::table::mapping;
 
 /// The next layer of a repair, or why there is none. Same problem, same answer.
 pub fn next_layer(problem: &Problem) -> Answer {
@@ -19,12 +21,21 @@ pub fn next_layer(problem: &Problem) -> Answer {
     for kind in kind::ALL {
         if let Some(answer) = (kind.answer)(&subject) {
             return match answer {
-                Answer::Layer(layer) => audited(problem, layer),
+                Answer::Layer(layer) => audited(problem, Layer { profiles: profiles(&subject, &layer), ..layer }),
                 refused => refused,
             };
         }
     }
     refused(Reason::NoProposer, "no kind of drift that can be repaired offline explains this failure")
+}
+
+/// What the values of the mapped columns look like.
+fn profiles(subject: &Subject, layer: &Layer) -> Vec<(String, Profile)> {
+    let Some((_, _, view)) = subject.tables().first_of_any_form().filter(|_| !layer.mappings.is_empty()) else {
+        return Vec::new();
+    };
+    let of = |seen: &str| view.place(seen).map(|place| (seen.to_owned(), mapping::profile_of(view, place)));
+    layer.mappings.iter().filter_map(|mapping| of(&mapping.seen)).collect()
 }
 
 /// A layer is offered only if the code with it would not misread, without an error, a column that it reads: the number
@@ -40,7 +51,7 @@ fn audited(problem: &Problem, layer: Layer) -> Answer {
         return refused(Reason::Internal, "the repaired function is gone");
     };
     let subject = Subject::new(&then, &source, target);
-    match audit::findings(&then, subject.tables()) {
+    match audit::findings(&then, subject.tables(), layer.kind == "bug_unbound") {
         None => Answer::Layer(layer),
         Some(Finding::Objection(answer)) => answer,
         Some(Finding::Misread) => match kind::number_format::answer(&subject) {

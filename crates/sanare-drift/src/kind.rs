@@ -140,7 +140,15 @@ impl Layers {
         evidence: Vec<String>,
     ) -> Answer {
         match source {
-            Some(source) => Answer::Layer(Layer { kind: kind.to_owned(), source, tier, mappings, summary, evidence }),
+            Some(source) => Answer::Layer(Layer {
+                kind: kind.to_owned(),
+                source,
+                tier,
+                mappings,
+                summary,
+                evidence,
+                profiles: Vec::new(),
+            }),
             None => crate::engine::refused(
                 sanare_core::outcome::Reason::UnsupportedTarget,
                 &format!("{summary}, but the function is written in a way that cannot take the repair"),

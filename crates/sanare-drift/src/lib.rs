@@ -8,6 +8,7 @@ pub mod shape;
 
 pub mod date;
 pub mod lexicon;
+pub mod lockfile;
 pub mod matching;
 pub mod names;
 pub mod number;

@@ -6,6 +6,7 @@ mod name;
 mod near;
 mod report;
 mod settle;
+mod systematic;
 mod veto;
 
 use crate::lexicon::Lexicon;
@@ -80,6 +81,11 @@ pub const MOST_NAMES: usize = 20;
 
 /// The most columns that are looked at (C55, clause 6).
 pub const MOST_COLUMNS: usize = 2_000;
+
+/// Why values are no longer what a mapping was accepted on: sizes, signs, units, or empty more often.
+pub fn no_longer_fits(accepted: &Profile, now: &Profile) -> Option<String> {
+    veto::no_longer_fits(accepted, now)
+}
 
 /// Maps each needed field that is not there under its own name to a seen field.
 ///

@@ -20,6 +20,8 @@ pub struct Problem {
     pub arguments: Vec<Argument>,
     /// Shapes of arguments that worked, newest first (see [`crate::shape`]).
     pub remembered: Vec<crate::shape::CallShape>,
+    /// Entries of the lockfile that hold for the target (I2).
+    pub accepted: Vec<crate::lockfile::Entry>,
     /// What the interpreter that runs the code has.
     pub runtime: Runtime,
 }
@@ -59,6 +61,8 @@ pub struct Layer {
     pub summary: String,
     /// Evidence for it, one line each.
     pub evidence: Vec<String>,
+    /// What the values of mapped columns look like, by seen name; for the lockfile.
+    pub profiles: Vec<(String, crate::profile::Profile)>,
 }
 
 /// `expected` is now called `seen`.

@@ -36,6 +36,8 @@ pub struct Tables<'a> {
     pub reads: Reads<'a>,
     /// Columns that the target writes itself.
     pub made: Vec<String>,
+    /// Entries of the lockfile.
+    pub accepted: Vec<crate::lockfile::Entry>,
     /// For each reader: what the argument holds; nothing if that cannot be told.
     pub views: Vec<Option<View<'a>>>,
 }
@@ -110,9 +112,10 @@ impl<'a> Tables<'a> {
         let readers = code.readers();
         let known: Vec<String> =
             remembered_tables(problem).flat_map(|table| table.columns.iter().map(|(name, _)| name.clone())).collect();
-        let reads = code.reads(&readers, &known);
+        let reads = code.reads(&readers, &known, looked_up_in_vain(problem));
         let made = code.made(&readers).into_iter().map(str::to_owned).collect();
-        let mut tables = Self { code, readers, reads, made, views: Vec::new() };
+        let accepted = problem.accepted.clone();
+        let mut tables = Self { code, readers, reads, made, accepted, views: Vec::new() };
         for at in 0..tables.readers.len() {
             let view = tables.view(problem, at);
             tables.views.push(view);
@@ -120,8 +123,13 @@ impl<'a> Tables<'a> {
         tables
     }
 
-    /// The first reader that can be looked into, with its view.
+    /// The first reader of rows that can be looked into, with its view.
     pub fn first(&self) -> Option<(usize, &Reader<'a>, &View<'a>)> {
+        self.first_of_any_form().filter(|(_, reader, _)| reader.form != Form::Cells)
+    }
+
+    /// Like [`Self::first`], a sheet of which single cells are read included.
+    pub fn first_of_any_form(&self) -> Option<(usize, &Reader<'a>, &View<'a>)> {
         self.views.iter().enumerate().find_map(|(at, view)| Some((at, self.readers.get(at)?, view.as_ref()?)))
     }
 
@@ -453,6 +461,13 @@ pub fn cell_text(cell: &Value) -> String {
         Value::Bool(flag) => flag.to_string(),
         _ => String::new(),
     }
+}
+
+/// The text of a `KeyError`: what was not there.
+fn looked_up_in_vain(problem: &Problem) -> Option<&str> {
+    let failure = &problem.failure;
+    let is_lookup = failure.class == "KeyError" || failure.bases.iter().any(|base| base == "KeyError");
+    failure.args.first().filter(|_| is_lookup).and_then(Value::as_text)
 }
 
 /// Every remembered table, newest first.

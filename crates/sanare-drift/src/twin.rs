@@ -49,10 +49,15 @@ fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
                 plain @ (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
                     TwinValue::Value(plain.clone())
                 }
-                _ => {
-                    tabular = true;
-                    object::value(problem, argument, rows)?
-                }
+                data => match object::value(problem, argument, rows) {
+                    Some(made) => {
+                        tabular = true;
+                        made
+                    }
+                    // What only says how the data is read stays as it was passed.
+                    None if argument.file.is_none() && is_option(data) => continue,
+                    None => return None,
+                },
             },
         };
         arguments.push((argument.name.clone(), value));
@@ -64,6 +69,19 @@ fn twin(problem: &Problem, tables: &Tables, rows: usize) -> Option<TwinCall> {
 fn is_receiver(problem: &Problem, argument: &Argument) -> bool {
     let in_class = problem.function.rsplit_once('.').is_some_and(|(outer, _)| !outer.ends_with("<locals>"));
     in_class && matches!(argument.name.as_str(), "self" | "cls") && matches!(argument.value, Value::Opaque(_))
+}
+
+/// A short text or a few of them: a mode, a name, a list of columns.
+fn is_option(value: &Value) -> bool {
+    let is_short = |value: &Value| match value {
+        Value::Text(text) => text.len() <= 256 && !text.contains('\n'),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => true,
+        _ => false,
+    };
+    match value {
+        Value::List(items) => items.len() <= 8 && items.iter().all(is_short),
+        other => is_short(other),
+    }
 }
 
 /// Every reader that reads this argument adds its columns.

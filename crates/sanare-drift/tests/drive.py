@@ -1,6 +1,7 @@
 """Runs one function of one module on one input and tells what happened, as JSON on standard output.
 
     drive.py SOURCE FUNCTION KIND INPUT [--ask a.b,c.d]
+    drive.py --serve          one JSON list of such arguments a line in, one answer a line out, each in a fork of its own
 
 KIND is `path`, `object`, `factory` or `twin` (a JSON file of arguments). The engine knows no Python, so its
 tests learn from here how a call failed: class, bases, message, arguments, project frames with plain locals.
@@ -14,10 +15,12 @@ import io
 import json
 import math
 import os
+import signal
 import sys
 import warnings
 
 BUDGET = [60_000]
+PROVIDERS = {}
 
 
 def encode(value, depth=0, seen=()):
@@ -133,7 +136,7 @@ def decode(tagged):
 
 
 def runtime(module, ask):
-    providers, versions, members = importlib.metadata.packages_distributions(), {}, []
+    providers, versions, members = PROVIDERS or importlib.metadata.packages_distributions(), {}, []
     for value in list(vars(module).values()):
         name = getattr(value, "__name__", None) if type(value).__name__ == "module" else getattr(value, "__module__", None)
         for distribution in providers.get((name or "").split(".")[0], []):
@@ -153,7 +156,22 @@ def runtime(module, ask):
     return {"python": list(sys.version_info[:2]), "versions": sorted(versions.items()), "members": members}
 
 
-def main():
+def serve():
+    """Heavy libraries are loaded once; a call cannot reach the next one."""
+    PROVIDERS.update(importlib.metadata.packages_distributions())
+    for name in ("numpy", "pandas", "openpyxl", "csv", "xml.etree.ElementTree"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            sys.argv[1:] = json.loads(line)
+            main(end="\n")
+        os.waitpid(child, 0)
+
+
+def main(end=""):
     source, function, kind, given = sys.argv[1:5]
     ask = [part for part in (sys.argv[6] if len(sys.argv) > 6 else "").split(",") if part]
     out, answer = sys.stdout, {}
@@ -177,10 +195,10 @@ def main():
                 answer.update(ok=True, result=encode(target(*args, **kwargs)))
             except BaseException as error:  # noqa: BLE001
                 answer.update(ok=False, failure=failure(error, source))
-    json.dump(answer, out)
+    out.write(json.dumps(answer) + end)
     out.flush()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    serve() if sys.argv[1:] == ["--serve"] else main()

@@ -3,8 +3,10 @@
 #![allow(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
 
 use base64::Engine as _;
 use sanare_core::value::{Column, Table, Value};
@@ -50,18 +52,45 @@ pub fn python() -> PathBuf {
     if beside.exists() { beside } else { "python3".into() }
 }
 
+/// The driver, kept running: one line in, one line out.
+struct Driver {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Driver {
+    fn start() -> Self {
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drive.py");
+        let mut child = Command::new(python())
+            .args(["-W".as_ref(), "ignore".as_ref(), driver.as_os_str(), "--serve".as_ref()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python runs");
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        Self { child, answers }
+    }
+
+    fn ask(&mut self, arguments: &Json) -> String {
+        let stdin = self.child.stdin.as_mut().expect("piped");
+        writeln!(stdin, "{arguments}").expect("the driver reads");
+        stdin.flush().expect("the driver reads");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("the driver answers");
+        answer
+    }
+}
+
+static DRIVER: OnceLock<Mutex<Driver>> = OnceLock::new();
+
 /// Runs `function` of `source` on an input.
 pub fn run(source: &Path, function: &str, kind: &str, input: &Path) -> Outcome {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drive.py");
-    let done = Command::new(python())
-        .args(["-W".as_ref(), "ignore".as_ref(), driver.as_os_str(), source.as_os_str()])
-        .args([function, kind])
-        .arg(input)
-        .output()
-        .expect("python runs");
-    let json: Json = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| {
-        panic!("driver: {error}: {} {}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr))
-    });
+    let answer = DRIVER
+        .get_or_init(|| Mutex::new(Driver::start()))
+        .lock()
+        .expect("no test of another thread panicked in between")
+        .ask(&serde_json::json!([source, function, kind, input]));
+    let json: Json = serde_json::from_str(&answer).unwrap_or_else(|error| panic!("driver: {error}: {answer}"));
     let result =
         if json["ok"].as_bool() == Some(true) { Ok(value(&json["result"])) } else { Err(failure(&json["failure"])) };
     Outcome { result, arguments: pairs(&json["arguments"]), runtime: runtime(&json["runtime"]) }
@@ -109,6 +138,7 @@ impl Case {
                 failure,
                 arguments: arguments(&outcome.arguments),
                 remembered: remembered.clone(),
+                accepted: Vec::new(),
                 runtime: outcome.runtime,
             };
             match sanare_drift::engine::next_layer(&problem) {
@@ -147,6 +177,29 @@ impl Case {
         Healed::Source(source, layers)
     }
 
+    /// What came of one case: `healed`, `refused`, `failed: why`, or `WRONG: which input`.
+    pub fn verdict(&self, folder: &Path) -> String {
+        let source = match self.heal() {
+            Healed::Source(source, _) => source,
+            Healed::Refused(refusal, _) => return format!("refused {}: {}", refusal.reason.code(), refusal.summary),
+            Healed::OldBroken(why, ..) => return format!("failed: {why}"),
+        };
+        let scratch = tempfile::tempdir().unwrap();
+        let healed = scratch.path().join("healed.py");
+        std::fs::write(&healed, source).unwrap();
+        let expected: Json =
+            serde_json::from_str(&std::fs::read_to_string(folder.join("expected.json")).unwrap()).unwrap();
+        for name in ["old", "new", "new2"] {
+            let input = input(folder, name);
+            match run(&healed, &self.function, &self.kind, &input).result {
+                Ok(value) if answers(&expected[name], &value) => {}
+                Ok(value) => return format!("WRONG: {name} gives {value:?}"),
+                Err(failure) => return format!("failed: {name} raises {}: {}", failure.class, failure.message),
+            }
+        }
+        "healed".into()
+    }
+
     /// Runs old and new body on a twin; what differs, if something does.
     fn compare(&self, twin: &TwinCall, before: &str, after: &str, scratch: &Path) -> Option<String> {
         let mut results = Vec::new();
@@ -166,6 +219,41 @@ impl Case {
         // A twin on which the old body raises proves nothing.
         (before != after && results[0].result.is_ok()).then(|| format!("twin {}: {before} became {after}", twin.label))
     }
+}
+
+/// Equal as the corpus compares: numbers by size, NaN is null, order of lists counts.
+fn same(found: &Value, expected: &Json) -> bool {
+    match (found, expected) {
+        (Value::Null, Json::Null) => true,
+        (Value::Float(number), Json::Null) => number.is_nan(),
+        (Value::Bool(found), Json::Bool(expected)) => found == expected,
+        (Value::Int(found), Json::Number(expected)) => close(*found as f64, expected.as_f64().unwrap_or(f64::NAN)),
+        (Value::Float(found), Json::Number(expected)) => close(*found, expected.as_f64().unwrap_or(f64::NAN)),
+        (Value::Text(found), Json::String(expected)) => found == expected,
+        (Value::List(found), Json::Array(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| same(found, expected))
+        }
+        (Value::Map(found), Json::Object(expected)) => {
+            found.len() == expected.len()
+                && found.iter().all(|(key, value)| {
+                    let key = key.trim_matches('\'');
+                    expected.get(key).is_some_and(|expected| same(value, expected))
+                })
+        }
+        _ => false,
+    }
+}
+
+fn close(left: f64, right: f64) -> bool {
+    (left - right).abs() <= 1e-9 * left.abs().max(right.abs()).max(1.0)
+}
+
+fn answers(answer: &Json, value: &Value) -> bool {
+    if let Some(options) = answer["any_of"].as_array() {
+        return options.iter().any(|option| same(value, option));
+    }
+    let expected = answer.get("value").or(answer.get("accept"));
+    expected.is_some_and(|expected| same(value, expected))
 }
 
 /// What the static gates say against a healed module.

@@ -12,6 +12,10 @@ pub(crate) fn advance(
     world: &mut World<'_>,
     progress: &mut Progress,
 ) -> Result<Step, Fault> {
+    let step = match close::when_abandoned(step, world, progress) {
+        Ok(instead) => return Ok(instead),
+        Err(step) => step,
+    };
     if let Some(closed) = close::when_out_of_time(&step, case, world, progress) {
         return Ok(Step::Closed(closed));
     }
@@ -22,7 +26,7 @@ pub(crate) fn advance(
         Step::Proposed(proposed) => Ok(judge::judge(proposed, case, world)),
         Step::Judged(judged) => check::check(judged, case, world, progress),
         Step::Checked(checked) => Ok(approve::approve(checked, case, world, progress)),
-        Step::Approved(approved) => Ok(prepare::prepare(approved, case, world, progress)),
+        Step::Approved(approved) => prepare::prepare(approved, case, world, progress),
         Step::Prepared(prepared) => apply::apply(prepared, case, world, progress),
         Step::Applied(applied) => confirm::confirm(applied, case, world, progress),
         Step::Undoing(undoing) => undo::undo(undoing, world, progress),

@@ -48,8 +48,10 @@ pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<
         not_ours: script.not_ours.clone(),
         recorded: Redactor::standard().json(&recorded),
         policy,
+        lease: None,
+        budgets: &[],
     };
-    let target = ScriptTarget { script: &script };
+    let mut target = ScriptTarget { script: &script };
     let mut subject = ScriptSubject { script: &script, reruns: script.reruns.clone() };
     let mut drift = ScriptProposer { name: ProposerName::Drift, answers: script.answers(ProposerName::Drift) };
     let mut model = ScriptProposer { name: ProposerName::Model, answers: script.answers(ProposerName::Model) };
@@ -57,7 +59,7 @@ pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<
     let mut world = World {
         store,
         subject: &mut subject,
-        target: &target,
+        target: &mut target,
         proposers: vec![&mut drift, &mut model],
         verifier: &mut verifier,
         clock: &clock,
@@ -304,6 +306,7 @@ impl Target for ScriptTarget<'_> {
         let diff = self.script.tries.get(self.script.at.get());
         Ok(Placed {
             module: candidate.function.clone(),
+            text: candidate.function.clone(),
             before: Digest::of(ORIGINAL.as_bytes()),
             after: Digest::of(candidate.function.as_bytes()),
             start: 0,

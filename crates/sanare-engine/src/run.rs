@@ -6,6 +6,7 @@ use sanare_core::incident::Incident;
 use sanare_core::ledger::Entry;
 use sanare_core::outcome::{Outcome, Reason};
 use sanare_core::policy::Policy;
+use sanare_core::port::store::{Bucket, Lease, ReceiptChange};
 use sanare_core::port::{Clock, Proposer, Store, StoreFault, Subject, SubjectFault, Target, Verifier};
 use sanare_core::receipt::{Receipt, ReceiptState};
 use sanare_core::redact::{Redacted, Redactor};
@@ -29,6 +30,10 @@ pub struct Case<'a> {
     pub recorded: Redacted<Json>,
     /// The owner's policy file.
     pub policy: &'a Policy,
+    /// The lease under which everything is written; none where nothing can come of the incident but a record.
+    pub lease: Option<&'a Lease>,
+    /// Budgets of which the repair takes a unit each before it is put in force (C118).
+    pub budgets: &'a [Bucket],
 }
 
 /// Everything outside.
@@ -38,7 +43,7 @@ pub struct World<'a> {
     /// The program that failed.
     pub subject: &'a mut dyn Subject,
     /// The file that may change.
-    pub target: &'a dyn Target,
+    pub target: &'a mut dyn Target,
     /// Who is asked for candidates, in order.
     pub proposers: Vec<&'a mut dyn Proposer>,
     /// The owner's own commands.
@@ -60,6 +65,10 @@ pub struct Ended {
     pub summary: Vec<String>,
     /// How many candidates were tried.
     pub attempts: u32,
+    /// Whether another process took the lease over: then the last step is not in the ledger.
+    pub overtaken: bool,
+    /// Whether the owner's call was run again.
+    pub reran: bool,
 }
 
 /// Our own failures; the failing program's trouble is data and stands in the steps.
@@ -84,6 +93,12 @@ pub(crate) struct Progress {
     pub(crate) summary: Vec<String>,
     pub(crate) attempts: u32,
     pub(crate) started: u64,
+    /// Whether the budgets were asked.
+    pub(crate) paid: bool,
+    /// Whether the owner's call was run again.
+    pub(crate) reran: bool,
+    /// How often the candidate was placed anew because the rest of the file had changed.
+    pub(crate) replaced: u32,
 }
 
 /// Runs an incident until it is closed, waits for a person, or stands applied.
@@ -101,13 +116,29 @@ pub fn run(case: &Case<'_>, world: &mut World<'_>) -> Ended {
         summary: Vec::new(),
         attempts: 0,
         started: world.clock.elapsed(),
+        paid: false,
+        reran: false,
+        replaced: 0,
     };
+    let mut lost = false;
     let last = match drive(case, world, &mut progress) {
         Ok(step) => step,
+        Err(Fault::Store(StoreFault::LeaseLost)) => {
+            lost = true;
+            overtaken(case, world, &mut progress)
+        }
         Err(fault) => give_up(case, world, &mut progress, &fault),
     };
     let diff = progress.checked.as_ref().map(|checked| checked.diff.clone()).unwrap_or_default();
-    Ended { last, report: progress.report, diff, summary: progress.summary, attempts: progress.attempts }
+    Ended {
+        last,
+        report: progress.report,
+        diff,
+        summary: progress.summary,
+        attempts: progress.attempts,
+        overtaken: lost,
+        reran: progress.reran,
+    }
 }
 
 fn drive(case: &Case<'_>, world: &mut World<'_>, progress: &mut Progress) -> Result<Step, Fault> {
@@ -133,36 +164,40 @@ fn rests(step: &Step) -> bool {
 
 fn record(case: &Case<'_>, world: &World<'_>, progress: &mut Progress, step: &Step) -> Result<(), Fault> {
     let entry = entry(case, world, step);
+    let receipt = progress.receipt.clone();
+    let in_file = case.incident.rules.write == sanare_core::incident::Write::File;
+    let change = match (step, &receipt) {
+        (_, None) => ReceiptChange::None,
+        (Step::Prepared(_), Some(receipt)) if in_file => ReceiptChange::Keep(receipt),
+        (Step::Waiting(_), Some(receipt)) => ReceiptChange::Keep(receipt),
+        (Step::Closed(closed), Some(_)) if closed.outcome == Outcome::Healed => {
+            ReceiptChange::Settle(ReceiptState::Done)
+        }
+        (Step::Applied(applied), Some(_)) if applied.standing.is_some() => ReceiptChange::Settle(ReceiptState::Done),
+        // The next attempt has a receipt of its own: this one is over, whether it was written and taken back or not.
+        (Step::Closed(_) | Step::Diagnosed(_) | Step::Judged(_), Some(_)) => {
+            ReceiptChange::Settle(ReceiptState::Undone)
+        }
+        _ => ReceiptChange::None,
+    };
+    append(case, world.store, &entry, change)?;
     match step {
-        Step::Prepared(prepared) => {
-            let receipt = progress.receipt.clone();
-            match receipt.filter(|_| case.incident.rules.write == sanare_core::incident::Write::File) {
-                Some(receipt) => world.store.append_with_receipt(&entry, &receipt)?,
-                None => world.store.append(&entry)?,
-            };
-            progress.checked = Some(prepared.approved.inner().clone());
-        }
-        Step::Waiting(_) => {
-            match &progress.receipt {
-                Some(receipt) => world.store.append_with_receipt(&entry, receipt)?,
-                None => world.store.append(&entry)?,
-            };
-        }
-        Step::Closed(closed) if progress.receipt.is_some() => {
-            let state = match closed.outcome {
-                Outcome::Healed => ReceiptState::Done,
-                _ => ReceiptState::Undone,
-            };
-            world.store.append_and_settle(&entry, state)?;
-        }
-        Step::Applied(applied) if applied.standing.is_some() && progress.receipt.is_some() => {
-            world.store.append_and_settle(&entry, ReceiptState::Done)?;
-        }
-        _ => {
-            world.store.append(&entry)?;
-        }
+        Step::Prepared(prepared) => progress.checked = Some(prepared.approved.inner().clone()),
+        Step::Diagnosed(_) | Step::Judged(_) => progress.receipt = None,
+        _ => {}
     }
     Ok(())
+}
+
+/// Writes an entry: under the lease where there is one.
+fn append(case: &Case<'_>, store: &dyn Store, entry: &Entry, change: ReceiptChange<'_>) -> Result<(), StoreFault> {
+    match (case.lease, change) {
+        (Some(lease), change) => store.append_leased(entry, change, lease),
+        (None, ReceiptChange::None) => store.append(entry),
+        (None, ReceiptChange::Keep(receipt)) => store.append_with_receipt(entry, receipt),
+        (None, ReceiptChange::Settle(state)) => store.append_and_settle(entry, state),
+    }
+    .map(drop)
 }
 
 fn entry(case: &Case<'_>, world: &World<'_>, step: &Step) -> Entry {
@@ -194,10 +229,32 @@ fn give_up(case: &Case<'_>, world: &mut World<'_>, progress: &mut Progress, faul
     let step = Step::Closed(Closed { outcome: Outcome::Escalated, reason, detail, declined: Vec::new() });
     let entry = entry(case, world, &step);
     // Where the store itself is the fault this fails too; an open receipt is then settled at the next start.
-    let written = match (&progress.receipt, restored) {
-        (Some(_), true) => world.store.append_and_settle(&entry, ReceiptState::Undone),
-        _ => world.store.append(&entry),
+    let change = match (&progress.receipt, restored) {
+        (Some(_), true) => ReceiptChange::Settle(ReceiptState::Undone),
+        _ => ReceiptChange::None,
     };
-    drop(written);
+    drop(append(case, world.store, &entry, change));
     step
+}
+
+/// The lease is another's now, and so is the incident: who took it has settled it by what stands in the file. Nothing
+/// more is recorded, and the file is left to the other, unless it was settled as never written: then ours came late and
+/// is taken back, if it is still ours alone.
+fn overtaken(case: &Case<'_>, world: &mut World<'_>, progress: &mut Progress) -> Step {
+    let mut detail = StoreFault::LeaseLost.to_string();
+    if progress.written
+        && let Some(receipt) = &progress.receipt
+        && let Ok(Some(settled)) = world.store.receipt(&case.incident.id)
+        && settled.state == ReceiptState::Undone
+        && world.target.digest_now().as_ref() == Some(&receipt.after)
+        && let Err(trouble) = world.target.restore(receipt)
+    {
+        detail = format!("{detail}; the file could not be put back: {trouble}");
+    }
+    if progress.swapped
+        && let Err(trouble) = world.subject.unswap()
+    {
+        detail = format!("{detail}; {trouble}");
+    }
+    Step::Closed(Closed { outcome: Outcome::Escalated, reason: Reason::Internal, detail, declined: Vec::new() })
 }

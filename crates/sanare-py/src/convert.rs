@@ -3,6 +3,8 @@
 //! Built-in containers are read through their C structures; of anything else only the type's name and, where asked for,
 //! the raw instance dictionary. Tables and arrays of known libraries are recognised without importing the library.
 
+mod library;
+
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -10,8 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple, PyType,
 };
+use sanare::core::value::Value;
 use sanare::core::value::json::shortened;
-use sanare::core::value::{Column, Table, Value};
 
 /// How much of a value is read at most.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +121,20 @@ impl Reader {
             seen: HashMap::new(),
             inside_repeated: 0,
         }
+    }
+
+    /// Reads one of several values that are still to come: none of them may use up what the others need.
+    pub fn read_share(&mut self, value: &Bound<'_, PyAny>, left: usize) -> Value {
+        let (limits, end) = (self.limits, self.end);
+        let part = |spent: usize, limit: usize| spent + limit.saturating_sub(spent).div_ceil(left.max(1));
+        self.limits.nodes = part(self.nodes, limits.nodes);
+        self.limits.bytes = part(self.bytes, limits.bytes);
+        let now = Instant::now();
+        self.end = now + end.saturating_duration_since(now) / u32::try_from(left.max(1)).unwrap_or(u32::MAX);
+        let read = self.read(value);
+        (self.limits, self.end) = (limits, end);
+        self.late = Instant::now() > end;
+        read
     }
 
     /// Reads one value.
@@ -309,7 +325,7 @@ impl Reader {
     fn other(&mut self, value: &Bound<'_, PyAny>) -> Value {
         let kind = value.get_type();
         let name = type_name(&kind);
-        if is_of_library(&kind, &name)
+        if library::is_of_library(&kind, &name)
             && let Some(read) = self.library(value, &name)
         {
             return read;
@@ -326,101 +342,6 @@ impl Reader {
                 Value::Map(entries)
             }
             _ => Value::Opaque(name),
-        }
-    }
-
-    /// Tables and arrays, of exactly the library's own classes.
-    fn library(&mut self, value: &Bound<'_, PyAny>, name: &str) -> Option<Value> {
-        match name {
-            "pandas.DataFrame" | "pandas.core.frame.DataFrame" => self.pandas_table(value),
-            "pandas.Series" | "pandas.core.series.Series" | "pandas.Index" | "pandas.core.indexes.base.Index" => {
-                self.rows_of(&value.getattr("array").ok()?, value.len().ok()?)
-            }
-            "polars.DataFrame" | "polars.dataframe.frame.DataFrame" => self.polars_table(value),
-            "pyarrow.lib.Table" => self.arrow_table(value),
-            "numpy.ndarray" => {
-                let length = value.len().ok()?;
-                self.rows_of(value, length)
-            }
-            _ if name.starts_with("numpy.") && value.hasattr("item").ok()? => {
-                let plain = value.call_method0("item").ok()?;
-                // A scalar that has no plain form gives itself back.
-                if type_name(&plain.get_type()) == name { None } else { Some(self.read(&plain)) }
-            }
-            _ => None,
-        }
-    }
-
-    fn rows_of(&mut self, array: &Bound<'_, PyAny>, length: usize) -> Option<Value> {
-        let rows = length.min(self.limits.rows);
-        let head = array.get_item(pyo3::types::PySlice::new(array.py(), 0, isize::try_from(rows).ok()?, 1)).ok()?;
-        let Value::List(mut items) = self.read(&head.call_method0("tolist").ok()?) else { return None };
-        if rows < length {
-            items.push(Value::Cut(length));
-        }
-        Some(Value::List(items))
-    }
-
-    fn pandas_table(&mut self, frame: &Bound<'_, PyAny>) -> Option<Value> {
-        let names = frame.getattr("columns").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
-        let dtypes = frame.getattr("dtypes").ok()?.call_method0("tolist").ok()?.cast_into::<PyList>().ok()?;
-        let rows = frame.getattr("index").ok()?.len().ok()?;
-        let head = frame.call_method1("head", (rows.min(self.limits.rows),)).ok()?;
-        let mut columns = Vec::new();
-        for place in 0..names.len().min(self.limits.columns) {
-            if self.spent() {
-                break;
-            }
-            let label = names.get_item(place).ok()?;
-            let dtype = dtypes.get_item(place).ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
-            // By place and not by name: two columns may have the same one.
-            let by_place = head.getattr("iloc").ok()?;
-            let all = pyo3::types::PySlice::full(head.py());
-            let cells = by_place.get_item((all, place)).ok()?.call_method0("tolist").ok()?;
-            columns.push(Column {
-                name: self.key(&label),
-                dtype: dtype.unwrap_or_default(),
-                cells: self.cells(&cells),
-            });
-        }
-        Some(Value::Table(Table { columns, rows }))
-    }
-
-    fn polars_table(&mut self, frame: &Bound<'_, PyAny>) -> Option<Value> {
-        let rows: usize = frame.getattr("height").ok()?.extract().ok()?;
-        let head = frame.call_method1("head", (rows.min(self.limits.rows),)).ok()?;
-        let series = head.call_method0("get_columns").ok()?.cast_into::<PyList>().ok()?;
-        let mut columns = Vec::new();
-        for column in series.iter().take(self.limits.columns) {
-            let dtype = column.getattr("dtype").ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
-            let cells = self.cells(&column.call_method0("to_list").ok()?);
-            columns.push(Column {
-                name: self.key(&column.getattr("name").ok()?),
-                dtype: dtype.unwrap_or_default(),
-                cells,
-            });
-        }
-        Some(Value::Table(Table { columns, rows }))
-    }
-
-    fn arrow_table(&mut self, table: &Bound<'_, PyAny>) -> Option<Value> {
-        let rows: usize = table.getattr("num_rows").ok()?.extract().ok()?;
-        let head = table.call_method1("slice", (0, rows.min(self.limits.rows))).ok()?;
-        let names = table.getattr("column_names").ok()?.cast_into::<PyList>().ok()?;
-        let mut columns = Vec::new();
-        for (place, name) in names.iter().enumerate().take(self.limits.columns) {
-            let column = head.call_method1("column", (place,)).ok()?;
-            let dtype = column.getattr("type").ok().and_then(|dtype| dtype.str().ok()).map(|text| text.to_string());
-            let cells = self.cells(&column.call_method0("to_pylist").ok()?);
-            columns.push(Column { name: self.key(&name), dtype: dtype.unwrap_or_default(), cells });
-        }
-        Some(Value::Table(Table { columns, rows }))
-    }
-
-    fn cells(&mut self, list: &Bound<'_, PyAny>) -> Vec<Value> {
-        match self.read(list) {
-            Value::List(items) => items,
-            _ => Vec::new(),
         }
     }
 }
@@ -469,19 +390,6 @@ pub fn type_name(kind: &Bound<'_, PyType>) -> String {
         Some(module) if module != "builtins" => format!("{module}.{qualname}"),
         _ => qualname,
     }
-}
-
-/// Whether a class is the one that its library gives out under this name.
-fn is_of_library(kind: &Bound<'_, PyType>, name: &str) -> bool {
-    let Some((library, _)) = name.split_once('.') else { return false };
-    let Some((_, class)) = name.rsplit_once('.') else { return false };
-    let py = kind.py();
-    let found = || -> PyResult<bool> {
-        let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
-        let Some(module) = modules.get_item(library)? else { return Ok(false) };
-        Ok(module.getattr(class)?.is(kind))
-    };
-    found().unwrap_or(false)
 }
 
 /// Number of characters of a text, of a subclass too.

@@ -61,9 +61,13 @@ pub fn frames(list: &Bound<'_, PyAny>, mut shared: Option<&mut Reader>, origin: 
 
 fn frame(item: &Bound<'_, PyAny>, reader: &mut Reader, origin: Origin) -> Option<Frame> {
     let described = item.cast::<PyDict>().ok()?;
-    let locals = dict(described, "locals")
-        .map(|locals| locals.iter().map(|(name, item)| (plain_text(&name), value(reader, &item, origin))).collect())
-        .unwrap_or_default();
+    let mut locals = Vec::new();
+    if let Some(given) = dict(described, "locals") {
+        for (place, (name, item)) in given.iter().enumerate() {
+            let read = reader.read_share(&item, given.len() - place);
+            locals.push((plain_text(&name), if origin == Origin::Child { unmark(read) } else { read }));
+        }
+    }
     Some(Frame {
         function: text(described, "function"),
         file: text(described, "file"),

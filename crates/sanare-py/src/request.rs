@@ -59,6 +59,8 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         unsupported,
         in_memory: text(request, "origin") == "memory",
         named: flag(request, "named"),
+        code: text(request, "code"),
+        lease_ms: integer(request, "lease_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(30_000),
         options,
         readable: folders(request, "interpreter"),
         evidence: Evidence {
@@ -198,15 +200,17 @@ fn commands(value: &Bound<'_, PyAny>) -> Json {
 /// Arguments as `(name, value, path or None)`.
 pub fn arguments(request: &Bound<'_, PyDict>, reader: &mut Reader, bytes: u64) -> Vec<Argument> {
     let Some(given) = get(request, "arguments") else { return Vec::new() };
-    items(&given)
+    let given = items(&given);
+    given
         .iter()
-        .filter_map(|entry| {
+        .enumerate()
+        .filter_map(|(at, entry)| {
             let entry = items(entry);
             let [name, value, path] = entry.as_slice() else { return None };
             let file = Some(plain_text(path)).filter(|path| !path.is_empty() && bytes > 0);
             Some(Argument {
                 name: plain_text(name),
-                value: reader.read(value),
+                value: reader.read_share(value, given.len() - at),
                 file: file.and_then(|path| file_view(Path::new(&path), bytes)),
             })
         })

@@ -83,6 +83,15 @@ impl Subject for PySubject {
         let _ = self.ask(|_, object| object.call_method1("moment", (moment,)).map(drop));
     }
 
+    fn ran_from(&mut self, module: &str) {
+        // Where this fails the body is not known, and nothing runs again.
+        let _ = self.ask(|_, object| object.call_method1("ran_from", (module,)).map(drop));
+    }
+
+    fn abandoned(&mut self) -> bool {
+        self.ask(|_, object| object.getattr("abandoned")?.extract()).unwrap_or(false)
+    }
+
     fn unswap(&mut self) -> Result<(), SubjectFault> {
         self.ask(|_, object| object.call_method0("unswap").map(drop))
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record, v1, verify};
 use sanare_core::model::budget::{Cost, DAY, HOUR, Limits, Spent, broken};
-use sanare_core::port::store::{Lease, Leave, ModelCall, Rest};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
@@ -28,6 +28,8 @@ struct Kept {
     shapes: HashMap<String, Vec<String>>,
     leases: HashMap<String, (String, Lease)>,
     rests: HashMap<String, Rest>,
+    /// Times of the units taken, by bucket.
+    spent: HashMap<String, Vec<u64>>,
     model_calls: Vec<ModelCall>,
 }
 
@@ -43,6 +45,29 @@ impl Memory {
 }
 
 impl Kept {
+    fn settle(&mut self, incident: &Id, state: ReceiptState) {
+        if let Some(receipt) = self.receipts.iter_mut().rfind(|receipt| receipt.incident == *incident) {
+            receipt.state = state;
+        }
+    }
+
+    fn holds(&self, lease: &Lease, now: u64) -> bool {
+        self.leases.get(&lease.key).is_some_and(|(_, held)| held.fence == lease.fence && held.until > now)
+    }
+
+    fn moment(&self, bucket: &Bucket, now: u64) -> u64 {
+        self.spent.get(&bucket.name).and_then(|times| times.last()).copied().unwrap_or(0).max(now)
+    }
+
+    fn spent(&self, buckets: &[Bucket], now: u64) -> Option<String> {
+        let full = |bucket: &&Bucket| {
+            let since = self.moment(bucket, now).saturating_sub(bucket.window);
+            let times = self.spent.get(&bucket.name).map(Vec::as_slice).unwrap_or_default();
+            times.iter().filter(|at| **at > since).count() as u64 >= bucket.limit
+        };
+        buckets.iter().find(full).map(|bucket| bucket.name.clone())
+    }
+
     fn append(&mut self, entry: &Entry) -> Record {
         let record = match self.ledger.last() {
             Some(last) => Record::after(last.seq, last.hash.clone(), entry),
@@ -74,8 +99,19 @@ impl Store for Memory {
 
     fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault> {
         let mut kept = self.kept();
-        if let Some(receipt) = kept.receipts.iter_mut().rfind(|receipt| receipt.incident == entry.incident) {
-            receipt.state = state;
+        kept.settle(&entry.incident, state);
+        Ok(kept.append(entry))
+    }
+
+    fn append_leased(&self, entry: &Entry, receipt: ReceiptChange<'_>, lease: &Lease) -> Result<Record, StoreFault> {
+        let mut kept = self.kept();
+        if !kept.holds(lease, entry.at) {
+            return Err(StoreFault::LeaseLost);
+        }
+        match receipt {
+            ReceiptChange::None => {}
+            ReceiptChange::Keep(receipt) => kept.receipts.push(receipt.clone()),
+            ReceiptChange::Settle(state) => kept.settle(&entry.incident, state),
         }
         Ok(kept.append(entry))
     }
@@ -104,6 +140,12 @@ impl Store for Memory {
 
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault> {
         Ok(self.kept().receipts.iter().filter(|receipt| receipt.state == state).cloned().collect())
+    }
+
+    fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
+        let in_force = |receipt: &&Receipt| matches!(receipt.state, ReceiptState::Open | ReceiptState::Done);
+        let kept = self.kept();
+        Ok(kept.receipts.iter().rev().filter(in_force).filter(|receipt| receipt.code == code).cloned().collect())
     }
 
     fn remember_shape(&self, function: &str, shape: &str, _at: u64) -> Result<(), StoreFault> {
@@ -136,15 +178,33 @@ impl Store for Memory {
     fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
         let mut kept = self.kept();
         let until = now.saturating_add(millis);
+        let runs = |lease: &Lease| lease.until > now && lease.until - now <= 2 * millis;
         let fence = match kept.leases.get(key) {
-            Some((other, lease)) if lease.until > now && other != holder => return Ok(None),
-            Some((_, lease)) if lease.until > now => lease.fence,
+            Some((other, lease)) if runs(lease) && other != holder => return Ok(None),
+            Some((other, lease)) if runs(lease) && other == holder => lease.fence,
             Some((_, lease)) => lease.fence + 1,
             None => 1,
         };
         let lease = Lease { key: key.to_owned(), fence, until };
         kept.leases.insert(key.to_owned(), (holder.to_owned(), lease.clone()));
         Ok(Some(lease))
+    }
+
+    fn lease_of(&self, key: &str) -> Result<Option<(String, Lease)>, StoreFault> {
+        Ok(self.kept().leases.get(key).filter(|(_, lease)| lease.until != 0).cloned())
+    }
+
+    fn renew_lease(&self, lease: &Lease, now: u64, millis: u64) -> Result<bool, StoreFault> {
+        let mut kept = self.kept();
+        let holds = kept.holds(lease, now);
+        if let Some((_, held)) = kept.leases.get_mut(&lease.key).filter(|_| holds) {
+            held.until = now.saturating_add(millis);
+        }
+        Ok(holds)
+    }
+
+    fn holds(&self, lease: &Lease, now: u64) -> Result<bool, StoreFault> {
+        Ok(self.kept().holds(lease, now))
     }
 
     fn give_back(&self, lease: &Lease) -> Result<(), StoreFault> {
@@ -163,6 +223,29 @@ impl Store for Memory {
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
         self.kept().rests.insert(fingerprint.to_owned(), rest.clone());
         Ok(())
+    }
+
+    fn count_occurrence(&self, fingerprint: &str) -> Result<(), StoreFault> {
+        if let Some(rest) = self.kept().rests.get_mut(fingerprint) {
+            rest.occurrences += 1;
+        }
+        Ok(())
+    }
+
+    fn spent(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        Ok(self.kept().spent(buckets, now))
+    }
+
+    fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        let mut kept = self.kept();
+        let spent = kept.spent(buckets, now);
+        if spent.is_none() {
+            for bucket in buckets {
+                let at = kept.moment(bucket, now);
+                kept.spent.entry(bucket.name.clone()).or_default().push(at);
+            }
+        }
+        Ok(spent)
     }
 
     fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {

@@ -3,6 +3,7 @@
 //! Two strengths of writing: what only has to survive the death of the process is handed to the system; receipts, and
 //! whatever else must survive a power cut, are synced to the disk before the call returns.
 
+mod budgets;
 mod connection;
 mod fault;
 mod folder;
@@ -20,7 +21,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record};
 use sanare_core::model::budget::{Cost, Limits};
-use sanare_core::port::store::{Lease, Leave, ModelCall, Rest};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
@@ -187,6 +188,23 @@ impl Store for Sqlite {
         })
     }
 
+    fn append_leased(&self, entry: &Entry, receipt: ReceiptChange<'_>, lease: &Lease) -> Result<Record, StoreFault> {
+        let durable = !matches!(receipt, ReceiptChange::None);
+        self.write(durable, |transaction| {
+            if !leases::holds(transaction, lease, entry.at)? {
+                return Err(StoreFault::LeaseLost.into());
+            }
+            if let ReceiptChange::Settle(state) = receipt {
+                receipts::settle(transaction, &entry.incident, state)?;
+            }
+            let record = ledger::append(transaction, entry)?;
+            if let ReceiptChange::Keep(receipt) = receipt {
+                receipts::keep(transaction, record.seq, receipt)?;
+            }
+            Ok(record)
+        })
+    }
+
     fn records(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
         self.read(|connection| ledger::of_incident(connection, incident))
     }
@@ -211,6 +229,10 @@ impl Store for Sqlite {
         self.read(|connection| receipts::in_state(connection, state))
     }
 
+    fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
+        self.read(|connection| receipts::of_code(connection, code))
+    }
+
     fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault> {
         self.write(false, |transaction| shapes::remember(transaction, function, shape, at))
     }
@@ -227,6 +249,18 @@ impl Store for Sqlite {
         self.write(false, |transaction| leases::take(transaction, key, holder, now, millis))
     }
 
+    fn lease_of(&self, key: &str) -> Result<Option<(String, Lease)>, StoreFault> {
+        self.read(|connection| leases::of_key(connection, key))
+    }
+
+    fn renew_lease(&self, lease: &Lease, now: u64, millis: u64) -> Result<bool, StoreFault> {
+        self.write(false, |transaction| leases::renew(transaction, lease, now, millis))
+    }
+
+    fn holds(&self, lease: &Lease, now: u64) -> Result<bool, StoreFault> {
+        self.read(|connection| leases::holds(connection, lease, now))
+    }
+
     fn give_back(&self, lease: &Lease) -> Result<(), StoreFault> {
         self.write(false, |transaction| leases::give_back(transaction, lease))
     }
@@ -237,6 +271,18 @@ impl Store for Sqlite {
 
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
         self.write(true, |transaction| leases::set_rest(transaction, fingerprint, rest))
+    }
+
+    fn count_occurrence(&self, fingerprint: &str) -> Result<(), StoreFault> {
+        self.write(false, |transaction| leases::count_occurrence(transaction, fingerprint))
+    }
+
+    fn spent(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        self.read(|connection| budgets::spent(connection, buckets, now))
+    }
+
+    fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        self.write(true, |transaction| budgets::spend(transaction, buckets, now))
     }
 
     fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {

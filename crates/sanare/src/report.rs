@@ -8,6 +8,7 @@ use sanare_core::id::Id;
 use sanare_core::ledger::Record;
 use sanare_core::model::usage::Usage;
 use sanare_core::outcome::{Outcome, Reason, Status};
+use sanare_core::port::{Store, StoreFault};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -111,6 +112,18 @@ impl Report {
         report.occurrences = report.occurrences.max(1);
         report.next = next::steps(&report);
         report
+    }
+
+    /// The report of an incident in a store, with how often its failure was seen.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn of(store: &dyn Store, id: &Id) -> Result<Self, StoreFault> {
+        let mut report = Self::from_records(id, &store.records(id)?);
+        if !report.fingerprint.is_empty() {
+            report.occurrences = report.occurrences.max(store.rest(&report.fingerprint)?.occurrences);
+        }
+        Ok(report)
     }
 
     fn take(&mut self, record: &Record) {

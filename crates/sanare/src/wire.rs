@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod drift;
 pub mod home;
+pub mod lockfile;
 pub mod model;
 pub mod person;
 pub mod policy;

@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 const TEST_ARROWS: &[(&str, &[&str])] = &[("sanare-engine", &["sanare-store"])];
 
 /// Crates that pure rooms never use, because they touch the world.
-const WORLDLY: &[&str] = &["rusqlite", "libc", "landlock", "seccompiler", "tempfile", "pyo3", "clap", "tokio", "ureq", "rustls"];
+const WORLDLY: &[&str] =
+    &["rusqlite", "libc", "landlock", "seccompiler", "tempfile", "pyo3", "clap", "tokio", "ureq", "rustls"];
 /// Rooms without input and output, clock, environment and chance.
 const PURE: &[&str] = &["sanare-core", "sanare-source", "sanare-drift", "sanare-engine"];
 

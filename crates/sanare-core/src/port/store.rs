@@ -28,6 +28,9 @@ pub enum StoreFault {
     /// The disk is full.
     #[error("the disk is full")]
     DiskFull,
+    /// The lease that this was to be written under ended or belongs to another holder now.
+    #[error("the lease is lost: another process took over")]
+    LeaseLost,
 }
 
 /// A lease on a key: one holder at a time, told apart by a growing number.
@@ -50,6 +53,28 @@ pub struct Rest {
     pub times: u32,
     /// How often it was seen.
     pub occurrences: u64,
+}
+
+/// What an entry does to its incident's receipt, in the same transaction.
+#[derive(Clone, Copy, Debug)]
+pub enum ReceiptChange<'a> {
+    /// Nothing.
+    None,
+    /// Keeps this one, durable against a power cut.
+    Keep(&'a Receipt),
+    /// Sets the state of the newest one.
+    Settle(ReceiptState),
+}
+
+/// A budget: so many units within a sliding window (C118).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// What is counted, such as `heals` or `function:job.py:load`.
+    pub name: String,
+    /// Length of the window in milliseconds.
+    pub window: u64,
+    /// Units within it.
+    pub limit: u64,
 }
 
 /// A call to a model that is about to be made.
@@ -92,6 +117,13 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault>;
 
+    /// Chains an entry and changes the receipt, if `lease` is still the newest of its key and has not run out at the
+    /// entry's time; all in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreFault::LeaseLost`], else as ever. Nothing is then written.
+    fn append_leased(&self, entry: &Entry, receipt: ReceiptChange<'_>, lease: &Lease) -> Result<Record, StoreFault>;
+
     /// All records of one incident, in order.
     ///
     /// # Errors
@@ -128,6 +160,12 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault>;
 
+    /// Receipts of repairs of this very code, newest first, those taken back or only planned left out.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault>;
+
     /// Keeps the shape of a good call of a function (JSON text); at most eight distinct ones a function, oldest dropped.
     ///
     /// # Errors
@@ -146,11 +184,31 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault>;
 
-    /// Takes a lease if it is free, expired, or already `holder`'s; `None` while another holds it.
+    /// Takes a lease if it is free, expired, or already `holder`'s; `None` while another holds it. One that would run
+    /// twice as long from now was taken under a clock that was set back since: it counts as expired. (Not just longer:
+    /// the holder may have looked at the clock after this caller did.)
     ///
     /// # Errors
     /// [`StoreFault`].
     fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault>;
+
+    /// The lease of a key with its holder, run out or not; `None` when it is free.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn lease_of(&self, key: &str) -> Result<Option<(String, Lease)>, StoreFault>;
+
+    /// Moves the end of a lease that is still this one and has not run out; says whether it was.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn renew_lease(&self, lease: &Lease, now: u64, millis: u64) -> Result<bool, StoreFault>;
+
+    /// Whether a lease is still the newest of its key and has not run out.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn holds(&self, lease: &Lease, now: u64) -> Result<bool, StoreFault>;
 
     /// Gives a lease back if it is still this one.
     ///
@@ -169,6 +227,25 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault>;
+
+    /// Counts an occurrence of a failure that rests.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn count_occurrence(&self, fingerprint: &str) -> Result<(), StoreFault>;
+
+    /// The name of the first of these budgets that is spent; `None` when each has a unit left. A clock that was set
+    /// back gives no unit back: what was taken counts until the clock has passed it by the window.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn spent(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault>;
+
+    /// Takes a unit out of each of these budgets, or of none: then the name of the first that is spent. Durable.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault>;
 
     /// Enters a call to a model if no budget would be broken by the most that it can cost. Looking and entering are one
     /// transaction, durable against a power cut: many processes and a restart share one count (C76).

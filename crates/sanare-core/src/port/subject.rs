@@ -74,6 +74,15 @@ pub trait Subject {
     /// `before_rerun`, `after_rerun`), for listeners; nothing it does changes the loop.
     fn moment(&mut self, _moment: &str) {}
 
+    /// Whether the caller does not wait for the call any more (its task was cancelled): the heal is then abandoned.
+    fn abandoned(&mut self) -> bool {
+        false
+    }
+
+    /// Told of the module text that the failing code was made from, where the file holds another one by now: what may run
+    /// again is judged by the body that ran.
+    fn ran_from(&mut self, _module: &str) {}
+
     /// Compiles the whole module text with the running interpreter; `Some` is its complaint.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ pub enum TargetFault {
 pub struct Placed {
     /// The whole module, `\n` line ends.
     pub module: String,
+    /// The function's text in it, as it stands there.
+    pub text: String,
     /// Hash of the file before.
     pub before: Digest,
     /// Hash of the file after.
@@ -75,6 +77,12 @@ pub trait Target {
     /// # Errors
     /// [`TargetFault`]; [`TargetFault::Changed`] when the span is not as the repair left it.
     fn restore(&self, receipt: &Receipt) -> Result<(), TargetFault>;
+
+    /// Reads the file again. True: it is another one now, but the function is as it was, so that a repair of it can be
+    /// placed anew. False: nothing changed here, and what was read stays.
+    fn moved_on(&mut self) -> bool {
+        false
+    }
 
     /// Whether the owner's stop switch is set.
     fn stopped(&self) -> bool;

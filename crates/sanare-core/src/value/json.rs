@@ -23,10 +23,10 @@ impl Default for Limits {
 
 /// The value as JSON within the limits.
 pub fn to_json(value: &Value, limits: Limits) -> Json {
-    if limits.depth == 0 {
+    if limits.depth == 0 && !matches!(value, Value::Cut(_)) {
         return json!(format!("<{} not followed>", value.type_name()));
     }
-    let inner = Limits { depth: limits.depth - 1, ..limits };
+    let inner = Limits { depth: limits.depth.saturating_sub(1), ..limits };
     match value {
         Value::Null => Json::Null,
         Value::Bool(flag) => json!(flag),
@@ -38,17 +38,26 @@ pub fn to_json(value: &Value, limits: Limits) -> Json {
             json!(format!("<{} bytes: {}>", bytes.len(), cut(&String::from_utf8_lossy(bytes), limits.characters)))
         }
         Value::List(items) => {
+            let (items, all) = match items.split_last() {
+                Some((Value::Cut(all), read)) => (read, Some(*all)),
+                _ => (items.as_slice(), None),
+            };
             let mut kept: Vec<Json> = items.iter().take(limits.items).map(|item| to_json(item, inner)).collect();
-            if items.len() > limits.items {
-                kept.push(json!(format!("<{} more items>", items.len() - limits.items)));
+            if all.is_some() || items.len() > limits.items {
+                kept.push(json!(format!("<{} items in all>", all.unwrap_or(items.len()))));
             }
             Json::Array(kept)
         }
         Value::Map(entries) => {
+            let (entries, all) = match entries.split_last() {
+                Some(((name, Value::Cut(all)), read)) if name == "..." => (read, Some(*all)),
+                _ => (entries.as_slice(), None),
+            };
             let mut kept: Map<String, Json> =
                 entries.iter().take(limits.items).map(|(key, value)| (key.clone(), to_json(value, inner))).collect();
-            if entries.len() > limits.items {
-                kept.insert("<more>".to_owned(), json!(format!("<{} more entries>", entries.len() - limits.items)));
+            if all.is_some() || entries.len() > limits.items {
+                let all = all.unwrap_or(entries.len());
+                kept.insert("<more>".to_owned(), json!(format!("<{all} entries in all>")));
             }
             Json::Object(kept)
         }
@@ -103,7 +112,7 @@ mod tests {
     fn what_is_cut_says_so() {
         let limits = Limits { characters: 3, items: 2, depth: 3 };
         let value = Value::List(vec![Value::Text("abcdef".into()), Value::Int(1), Value::Int(2)]);
-        assert_eq!(to_json(&value, limits).to_string(), r#"["abc… <6 characters>",1,"<1 more items>"]"#);
+        assert_eq!(to_json(&value, limits).to_string(), r#"["abc… <6 characters>",1,"<3 items in all>"]"#);
     }
 
     #[test]

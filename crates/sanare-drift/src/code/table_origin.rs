@@ -71,7 +71,11 @@ impl<'a> Code<'a> {
             return What::Other;
         }
         if let Some(at) = readers.iter().position(|reader| std::ptr::eq(reader.whole, expr)) {
-            return if readers[at].form.is_frame() { What::Frame(at) } else { What::Rows(at) };
+            return match readers[at].form {
+                Form::Frame | Form::Excel => What::Frame(at),
+                Form::Cells => What::Sheet,
+                _ => What::Rows(at),
+            };
         }
         let go = |inner: &'a Expr| self.origin_within(readers, inner, depth + 1);
         match expr {
@@ -81,6 +85,16 @@ impl<'a> Code<'a> {
                 Some(Binding::Item(iterable)) => item_of(readers, go(iterable)),
                 Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "enumerate") => {
                     first_argument(iterable).map_or(What::Other, |inner| item_of(readers, go(inner)))
+                }
+                Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "groupby") => {
+                    match first_argument(iterable).map(go) {
+                        Some(found @ (What::Rows(_) | What::Records(_))) => found,
+                        _ => What::Other,
+                    }
+                }
+                Some(Binding::ItemPart(iterable, place)) if is_call(iterable, "zip") => {
+                    let part = iterable.as_call_expr().and_then(|call| call.arguments.find_positional(place));
+                    part.map_or(What::Other, |part| item_of(readers, go(part)))
                 }
                 Some(Binding::ItemPart(iterable, 1)) if is_call(iterable, "iterrows") => {
                     match receiver(iterable).map(go) {
@@ -168,6 +182,9 @@ impl<'a> Code<'a> {
                 Some(What::Lines) => What::Line,
                 _ => What::Other,
             },
+            ("max" | "min" | "choice", _) if call.arguments.args.len() == 1 => {
+                first.map_or(What::Other, |rows| item_of(readers, go(rows)))
+            }
             ("itertuples", Some(frame)) => match go(frame) {
                 What::Frame(at) => What::Tuple(at),
                 _ => What::Other,
@@ -215,7 +232,7 @@ impl<'a> Code<'a> {
 fn row_of(readers: &[Reader], at: usize) -> What {
     match readers[at].form {
         Form::Dict | Form::Frame | Form::Excel => What::Record(at),
-        Form::Rows | Form::Sheet => What::Row(at),
+        Form::Rows | Form::Sheet | Form::Cells => What::Row(at),
     }
 }
 

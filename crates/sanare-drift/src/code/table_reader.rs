@@ -19,6 +19,8 @@ pub enum Form {
     Excel,
     /// Rows of an openpyxl sheet.
     Sheet,
+    /// An openpyxl sheet of which single cells are read.
+    Cells,
 }
 
 impl Form {
@@ -155,7 +157,29 @@ impl<'a> Code<'a> {
             };
             readers.push(Reader { form, whole: expr, call, input, sheet });
         }
+        if readers.is_empty() {
+            readers.extend(self.cells());
+        }
         readers
+    }
+
+    /// The sheet of which the code reads cells one by one.
+    fn cells(&self) -> Option<Reader<'a>> {
+        let read = |expr: &Expr| match expr {
+            Expr::Attribute(attribute) => matches!(attribute.attr.as_str(), "cell" | "max_row" | "max_column"),
+            Expr::Subscript(_) => true,
+            _ => false,
+        };
+        let sheet = self.tree.exprs().find_map(|(_, expr)| {
+            let base = match expr {
+                Expr::Attribute(attribute) => &*attribute.value,
+                Expr::Subscript(subscript) => &*subscript.value,
+                _ => return None,
+            };
+            (read(expr) && self.origin(&[], base) == What::Sheet).then(|| self.resolve(base))
+        })?;
+        let input = self.book_input(sheet, sheet)?;
+        Some(Reader { form: Form::Cells, whole: sheet, call: None, input: Some(input), sheet: Some(sheet) })
     }
 
     fn reader_form(&self, expr: &'a Expr) -> Option<Form> {

@@ -133,7 +133,8 @@ const NAMING_METHODS: &[&str] = &[
 
 impl<'a> Code<'a> {
     /// Every read of every reader. `known` are remembered names: a text that equals one is a read of it.
-    pub fn reads(&self, readers: &[Reader<'a>], known: &[String]) -> Reads<'a> {
+    /// So is, where one reader gives rows, a text that was looked up in vain or that is handed on (`failed`).
+    pub fn reads(&self, readers: &[Reader<'a>], known: &[String], failed: Option<&str>) -> Reads<'a> {
         let mut reads = Reads::default();
         let asked = self.asked_first();
         for (id, expr) in self.tree.exprs() {
@@ -157,6 +158,11 @@ impl<'a> Code<'a> {
             if reader.form.is_frame() {
                 self.mentioned(at, reader, readers, known, &mut reads);
             }
+        }
+        if let [reader] = readers
+            && !reader.form.is_frame()
+        {
+            self.handed_on(known, failed, &mut reads);
         }
         let made = self.made(readers);
         reads.all.retain(
@@ -205,9 +211,29 @@ impl<'a> Code<'a> {
                     }
                 }
             }
+            What::Other => {
+                if let ([Reader { form: Form::Cells, .. }], Some(name)) = (readers, self.constant_text(index))
+                    && self.places_by_name(&subscript.value).is_some()
+                {
+                    push(reads, 0, Key::Name(name.to_owned()), Via::Found, expr, Some(index));
+                }
+            }
             _ => {}
         }
         let _ = id;
+    }
+
+    /// `{sheet.cell(1, c).value: c for c in ...}`: places by the names in the cells.
+    pub fn places_by_name(&self, expr: &'a Expr) -> Option<&'a Expr> {
+        let mut whole = self.resolve(expr);
+        if let Expr::Call(call) = whole
+            && called(call).1.is_none()
+            && self.helpers.contains(&called(call).0)
+        {
+            whole = call.arguments.find_positional(0)?;
+        }
+        let key = whole.as_dict_comp_expr()?.key.as_deref()?;
+        key.as_attribute_expr().filter(|key| key.attr.as_str() == "value").map(|_| whole)
     }
 
     fn call(&self, readers: &[Reader<'a>], call: &'a ExprCall, expr: &'a Expr, reads: &mut Reads<'a>) {
@@ -290,6 +316,30 @@ impl<'a> Code<'a> {
                     last.optional = optional;
                     last.elsewhere = Some(function);
                 }
+            }
+        }
+    }
+
+    /// Names of columns that are not seen to be read from a row: looked up in something whose origin is not known, or
+    /// handed to a function, such as `itemgetter("name")` or `number(row, "name")`.
+    fn handed_on(&self, known: &[String], failed: Option<&str>, reads: &mut Reads<'a>) {
+        let unseen = |name: &str, reads: &Reads| !reads.all.iter().any(|read| read.key == Key::Name(name.to_owned()));
+        let looked_up = failed.is_some_and(|failed| unseen(failed, reads));
+        for (id, expr) in self.tree.exprs() {
+            let Some(name) = text_of(expr).filter(|name| known.iter().any(|one| one == name) || failed == Some(*name))
+            else {
+                continue;
+            };
+            let taken = match self.tree.parent_expr(id) {
+                Some((_, Expr::Subscript(subscript))) => looked_up && subscript.ctx.is_load(),
+                Some((_, Expr::Call(call))) => {
+                    let (function, receiver) = called(call);
+                    function == "itemgetter" || receiver.is_none() && self.function(function).is_some()
+                }
+                _ => false,
+            };
+            if taken && unseen(name, reads) && !in_inner_function(&self.tree, id) {
+                push(reads, 0, Key::Name(name.to_owned()), Via::Elsewhere, expr, None);
             }
         }
     }

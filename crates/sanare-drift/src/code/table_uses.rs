@@ -201,6 +201,11 @@ impl<'a> Code<'a> {
                     _ => uses.push(end(Becomes::Text, None, &ops)),
                 },
                 Expr::Call(call) => {
+                    if call.arguments.keywords.iter().any(|keyword| std::ptr::eq(&keyword.value, value)) {
+                        // A record's field, or a name of columns: what happens to it there is not followed.
+                        uses.push(end(Becomes::Text, None, &ops));
+                        return;
+                    }
                     if !call.arguments.args.iter().any(|argument| std::ptr::eq(argument, value)) {
                         go(parent, above, None);
                         return;

@@ -21,6 +21,7 @@ pub const HELPERS: &[&str] = &[
     "known_flag",
     "empty_if_null",
     "read_dates",
+    "date_as_before",
     "sheet_of",
     "column_names",
     "joined",

@@ -5,7 +5,7 @@ use sanare_core::outcome::Reason;
 use sanare_source::ast::{Expr, Stmt};
 
 use crate::code::table_reads::Key;
-use crate::code::table_uses::{Becomes, Use};
+use crate::code::table_uses::{Becomes, Op, Use};
 use crate::code::tree::Node;
 use crate::code::write::Writer;
 use crate::code::{called, dotted};
@@ -29,7 +29,7 @@ struct DateColumn<'a> {
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     let (at, reader, view) = tables.first()?;
-    if ["read_date", "read_dates", "read_iso_date"].iter().any(|helper| tables.code.has(helper)) {
+    if ["read_date", "read_dates", "read_iso_date", "date_as_before"].iter().any(|helper| tables.code.has(helper)) {
         return None;
     }
     let _ = reader;
@@ -66,7 +66,7 @@ fn date_columns<'a>(
             .flat_map(|read| tables.code.uses(read))
             .filter(|one| {
                 matches!(one.becomes, Becomes::Date(Some(_)) | Becomes::IsoDate)
-                    && one.ops.is_empty()
+                    && (one.ops.is_empty() || one.outside && matches!(one.ops.as_slice(), [Op::Function(_)]))
                     && one.call.is_some()
             })
             .collect();
@@ -247,10 +247,10 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
     let mut strptime: Option<String> = None;
     let mut iso: Option<(String, String)> = None;
     let mut frame: Option<String> = None;
+    if columns.iter().any(|column| column.uses.iter().any(|one| one.outside)) {
+        return before_the_call(tables, columns, writer);
+    }
     for one in columns.iter().flat_map(|column| column.uses.iter()) {
-        if one.outside {
-            return None;
-        }
         let call = one.call?;
         let function = tables.code.text(&*call.func);
         if matches!(one.becomes, Becomes::IsoDate) {
@@ -314,6 +314,56 @@ fn edit(tables: &Tables, columns: &[DateColumn]) -> Option<String> {
         ));
     }
     writer.finish()
+}
+
+/// Another function reads the dates: what it is given is written as before.
+fn before_the_call(tables: &Tables, columns: &[DateColumn], mut writer: Writer) -> Option<String> {
+    let [column] = columns else { return None };
+    let [new] = column.new.as_slice() else { return None };
+    if !column.uses.iter().all(|one| one.outside) || parts(new) != parts(&column.old) {
+        return None;
+    }
+    let mut wrapped: Vec<&Expr> = Vec::new();
+    for one in &column.uses {
+        tables.code.tree.id(one.from)?;
+        if !wrapped.iter().any(|from| std::ptr::eq(*from, one.from)) {
+            wrapped.push(one.from);
+        }
+    }
+    let function = match column.uses.first()?.ops.first()? {
+        Op::Function(name) => *name,
+        _ => return None,
+    };
+    for from in wrapped {
+        writer.wrap(from, "date_as_before", &[]);
+    }
+    let (quoted_new, quoted_old) = (writer.quote(new), writer.quote(&column.old));
+    writer.helper(&format!(
+        "def date_as_before(text):\n    # dates come as {new} as well; {function} gets them as {}\n    import re\n    \
+         from datetime import datetime\n\n    if re.fullmatch(r\"{}\", text):\n        \
+         return datetime.strptime(text, {quoted_new}).strftime({quoted_old})\n    return text",
+        column.old,
+        form::pattern(new),
+    ));
+    writer.finish()
+}
+
+/// What a format says, each part once: a date written over must not lose or gain any.
+fn parts(format: &str) -> std::collections::BTreeSet<char> {
+    let mut parts = std::collections::BTreeSet::new();
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '%' {
+            parts.extend(letters.next().map(|directive| match directive {
+                'y' | 'Y' => 'y',
+                'b' | 'B' | 'm' => 'm',
+                'H' | 'I' => 'H',
+                'p' => 'H',
+                other => other,
+            }));
+        }
+    }
+    parts
 }
 
 fn iso_parser(function: &str, class: &str) -> Option<(String, String)> {

@@ -12,7 +12,7 @@ use crate::table::Tables;
 /// Answers when a name that the code reads is not in the header.
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
-    let (at, reader, view) = tables.first()?;
+    let (at, reader, view) = tables.first_of_any_form()?;
     if ["with_known_names", "column_names"].iter().any(|helper| tables.code.has(helper)) {
         return None;
     }
@@ -24,7 +24,9 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         Ok(mappings) => mappings,
         Err(refusal) => return Some(Answer::Refused(refusal)),
     };
-    let source = if reader.form.is_frame() {
+    let source = if reader.form == Form::Cells {
+        in_places(tables, at, &mappings)
+    } else if reader.form.is_frame() {
         in_frame(tables, at, &mappings)
     } else if reader.form == Form::Dict && only_subscripts(tables, at, &mappings) {
         in_reads(tables, at, &mappings)
@@ -85,6 +87,28 @@ fn in_header(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String>
              yield row"
         ));
     }
+    writer.finish()
+}
+
+/// Where the code keeps the places of the names, they are kept by the known names.
+fn in_places(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> {
+    let mut writer = Writer::new(&tables.code);
+    let mut places: Vec<&sanare_source::ast::Expr> = Vec::new();
+    for read in tables.reads.all.iter().filter(|read| read.reader == at) {
+        let whole = tables.code.places_by_name(&read.expr.as_subscript_expr()?.value)?;
+        if !places.iter().any(|one| std::ptr::eq(*one, whole)) {
+            places.push(whole);
+        }
+    }
+    for whole in places {
+        writer.wrap(whole, "with_known_names", &[]);
+    }
+    let names = aliases(&writer, mappings);
+    writer.helper(&format!(
+        "def with_known_names(places):\n    # {}; a column that has its old name keeps it\n    known = {names}\n    \
+         return {{known[name] if name in known and known[name] not in places else name: at for name, at in places.items()}}",
+        renames(mappings)
+    ));
     writer.finish()
 }
 

@@ -40,6 +40,7 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         Form::Sheet => in_rows(tables, at, &sets),
         Form::Frame => in_frame(tables, at, &sets),
         Form::Excel => in_excel(tables, at, &sets),
+        Form::Cells => None,
     };
     let summary = match view.header_row {
         0 => "no line stands above the header any more".to_owned(),

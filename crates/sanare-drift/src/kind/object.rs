@@ -48,5 +48,13 @@ pub(crate) fn layer(
     evidence: Vec<String>,
     mappings: Vec<Mapping>,
 ) -> Option<Answer> {
-    Some(Answer::Layer(Layer { kind: kind.to_owned(), source: source?, tier, mappings, summary, evidence }))
+    Some(Answer::Layer(Layer {
+        kind: kind.to_owned(),
+        source: source?,
+        tier,
+        mappings,
+        summary,
+        evidence,
+        profiles: Vec::new(),
+    }))
 }

@@ -102,10 +102,11 @@ pub(crate) fn map_record(
         })
         .collect();
     let fields = if old_names.is_empty() { names.len() } else { old_names.len() };
+    let accepted = accepted(view, container, &seen)?;
     let context = MatchContext {
         lexicon: Lexicon::standard(),
         contract_aliases: &[],
-        lockfile: &[],
+        lockfile: &accepted,
         closed_record: fields == seen_names.len(),
     };
     let eager: Vec<Expected> = expected
@@ -117,6 +118,24 @@ pub(crate) fn map_record(
         Err(_) => match_fields(&expected, &seen, &context)?,
     };
     mappings.retain(|mapping| mapping.expected != mapping.seen && lost.contains(&mapping.expected));
+    Ok(mappings)
+}
+
+/// The lockfile's mappings of keys at this place (I2).
+fn accepted(view: &View, container: &Place, seen: &[Seen]) -> Result<Vec<Mapping>, Refusal> {
+    let mut mappings = Vec::new();
+    for entry in &view.subject.problem.accepted {
+        let leaf = |path: &str| -> Option<String> {
+            let key = path.rsplit_once('.').map_or(path, |(_, leaf)| leaf).to_owned();
+            (dotted(&container.then(Step::Key(key.clone())).steps) == path).then_some(key)
+        };
+        let (Some(expected), Some(now)) = (leaf(&entry.expected), leaf(&entry.seen)) else { continue };
+        let Some(field) = seen.iter().find(|field| field.name == now) else { continue };
+        match entry.mapping(&field.profile) {
+            Ok(mapping) => mappings.push(Mapping { expected, seen: now, ..mapping }),
+            Err(why) => return Err(crate::table::mapping::refusal(sanare_core::outcome::Reason::ScaleOrUnit, why)),
+        }
+    }
     Ok(mappings)
 }
 

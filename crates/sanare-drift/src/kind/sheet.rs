@@ -15,8 +15,8 @@ use crate::table::{Tables, View};
 /// Answers when the sheet that the code asks for is not in the workbook.
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
-    let (at, reader, view) = tables.first()?;
-    if !matches!(reader.form, Form::Sheet | Form::Excel) || tables.code.has("sheet_of") {
+    let (at, reader, view) = tables.first_of_any_form()?;
+    if !matches!(reader.form, Form::Sheet | Form::Excel | Form::Cells) || tables.code.has("sheet_of") {
         return None;
     }
     let expected = view.declared_sheet.as_deref()?;
@@ -36,6 +36,12 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
             &format!("there is no sheet `{expected}`, and {listed} has no header with the needed names"),
         ));
     }
+    if reader.form == Form::Cells && !same_columns(view) {
+        return Some(refused(
+            Reason::MissingField,
+            &format!("there is no sheet `{expected}`, and {listed} has other columns, which the code reads by place"),
+        ));
+    }
     let sets = match header_names(tables, at, view) {
         Ok(sets) => sets,
         Err(refusal) => return Some(Answer::Refused(refusal)),
@@ -46,6 +52,15 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     let summary = format!("the sheet {expected} is now called {seen}");
     let evidence = vec![format!("of {listed} only `{seen}` holds the needed columns")];
     Some(Layers::structural("sheet_renamed", source, summary, evidence))
+}
+
+/// Whether the sheet's columns are those remembered, from the first row on.
+fn same_columns(view: &View) -> bool {
+    view.header_row == 0
+        && view.remembered.is_some_and(|table| {
+            table.columns.len() == view.header.len()
+                && table.columns.iter().zip(&view.header).all(|((known, _), name)| known == name)
+        })
 }
 
 fn in_book(tables: &Tables, at: usize, view: &View, sets: &[Vec<String>]) -> Option<String> {

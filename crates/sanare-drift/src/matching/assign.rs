@@ -5,7 +5,7 @@ use super::name::Name;
 use super::report::Failure;
 use super::settle::{self, Languages};
 use super::veto::{self, Pair, Rule, Veto};
-use super::{Expected, MOST_COLUMNS, MOST_NAMES, MatchContext, Seen, ValueLinks, near, report};
+use super::{Expected, MOST_COLUMNS, MOST_NAMES, MatchContext, Seen, ValueLinks, near, report, systematic};
 use crate::problem::{Mapping, Refusal, Tier};
 
 /// Everything that is weighed.
@@ -116,6 +116,23 @@ impl<'a> Table<'a> {
                     edges.push(self.edge(expected, seen, identity));
                 }
             }
+        }
+        let common =
+            systematic::pairs(&self.expected_names, &self.missing, &self.seen_names, &self.open, self.context.lexicon);
+        for pair in common {
+            if edges.iter().any(|edge| edge.expected == pair.expected || edge.seen == pair.seen) {
+                continue;
+            }
+            let said = if pair.added { "came to" } else { "left" };
+            let identity = Identity {
+                text: format!("I3 the same name; `{}` {said} every such name", pair.words),
+                tier: Tier::B,
+                needs_support: true,
+                declared: false,
+                unsettled: None,
+                languages: 0,
+            };
+            edges.push(self.edge(pair.expected, pair.seen, identity));
         }
         self.edges = edges;
         self.settle_marked();

@@ -51,6 +51,10 @@ pub(super) fn identity(expected: &Name, seen: &Name, context: &MatchContext, lin
     if let Some(found) = concept_identity(expected, seen, context.lexicon) {
         return Some(found);
     }
+    if down_the_table(expected.text).is_some() && down_the_table(expected.text) == down_the_table(seen.text) {
+        let text = "I3 the same dimension down a table of two".to_owned();
+        return Some(Identity { text, needs_support: false, ..weaker });
+    }
     let by_values = Identity { needs_support: false, ..weaker };
     if linked(&links.overlaps) {
         return Some(Identity { text: "I6 the same identifying values".to_owned(), ..by_values });
@@ -79,6 +83,13 @@ fn concept_identity(expected: &Name, seen: &Name, lexicon: &Lexicon) -> Option<I
         unsettled: (unsettled != (None, None)).then_some(unsettled),
         languages: other.languages,
     })
+}
+
+/// `geo` of `geo\\time`, which names what goes down and what goes across a table.
+fn down_the_table(name: &str) -> Option<String> {
+    let (down, across) = name.split_once('\\')?;
+    let plain = !down.trim().is_empty() && !across.trim().is_empty() && !across.contains('\\');
+    plain.then(|| crate::names::canonical(down).key())
 }
 
 /// Whether the same units stand in another order, as in `rate usd eur`.

@@ -19,8 +19,9 @@ pub enum Finding {
     Objection(Answer),
 }
 
-/// Looks at every column that the repaired code would read.
-pub fn findings(problem: &Problem, tables: &Tables) -> Option<Finding> {
+/// Looks at every column that the repaired code would read. Where the layer is about a loop that finds nothing
+/// (`found_none`), a word that does not occur is the very case, unless one that looks like it took its place.
+pub fn findings(problem: &Problem, tables: &Tables, found_none: bool) -> Option<Finding> {
     let (at, _, view) = tables.first()?;
     let now = tables.called_now(at, view);
     let mut done: Vec<Key> = Vec::new();
@@ -41,7 +42,7 @@ pub fn findings(problem: &Problem, tables: &Tables) -> Option<Finding> {
                 &format!("the header names `{shown}` more than once"),
             )));
         }
-        if let Some(objection) = words_gone(view, place, &uses, &shown) {
+        if let Some(objection) = words_gone(view, place, &uses, &shown, found_none) {
             return Some(Finding::Objection(objection));
         }
         if let Some(old) = remembered(view, &read.key) {
@@ -70,7 +71,7 @@ fn remembered<'v>(view: &'v View, key: &Key) -> Option<&'v Profile> {
 }
 
 /// The code compares with words that do not occur any more: the words may have been renamed as well.
-fn words_gone(view: &View, place: usize, uses: &[Use], shown: &str) -> Option<Answer> {
+fn words_gone(view: &View, place: usize, uses: &[Use], shown: &str, found_none: bool) -> Option<Answer> {
     let compared: Vec<&str> = uses
         .iter()
         .filter(|one| one.ops.iter().all(|op| matches!(op, Op::Strip | Op::Function(_))))
@@ -84,8 +85,17 @@ fn words_gone(view: &View, place: usize, uses: &[Use], shown: &str) -> Option<An
     if compared.is_empty() || cells.is_empty() || compared.iter().any(occurs) {
         return None;
     }
+    if found_none && !cells.iter().any(|cell| compared.iter().any(|word| alike(cell, word))) {
+        return None;
+    }
     let said = format!("`{shown}` is compared with {}, which does not occur in it any more", compared.join(", "));
     Some(refused(Reason::Vetoed, &said))
+}
+
+/// Whether a value could be the word in another spelling.
+fn alike(cell: &str, word: &str) -> bool {
+    let (cell, word) = (cell.trim().to_lowercase(), word.trim().to_lowercase());
+    cell == word || cell.starts_with(&word) || word.starts_with(&cell) || crate::names::same(&cell, &word)
 }
 
 /// The form of a column's values changed in a way that the code would not notice.

@@ -3,6 +3,7 @@
 use super::{Tables, View};
 use crate::code::table_reads::Key;
 use crate::lexicon::Lexicon;
+use crate::lockfile::Entry;
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
 use crate::problem::{Frame, Mapping, Problem, Refusal};
 use crate::profile::Profile;
@@ -91,8 +92,9 @@ impl<'a> Tables<'a> {
         }
         let count = if view.remembered.is_some() { expected.len() } else { needed.len() };
         let closed_record = count == view.header.len();
+        let accepted = accepted(&self.accepted, &seen, &needed)?;
         let context =
-            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
+            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &accepted, closed_record };
         let mappings = match_fields(&expected, &seen, &context)?;
         for mapping in &mappings {
             if view.header.iter().filter(|name| **name == mapping.seen).count() > 1 {
@@ -101,6 +103,26 @@ impl<'a> Tables<'a> {
         }
         Ok(mappings.into_iter().filter(|mapping| mapping.expected != mapping.seen).collect())
     }
+}
+
+/// The lockfile's mappings of missing fields to columns that are there (I2).
+///
+/// # Errors
+/// A refusal when the values are no longer what the mapping was accepted on.
+fn accepted(entries: &[Entry], seen: &[Seen], needed: &[&Expected]) -> Result<Vec<Mapping>, Refusal> {
+    let mut mappings = Vec::new();
+    for entry in entries {
+        let there = |name: &str| seen.iter().any(|field| field.name == name);
+        let Some(field) = seen.iter().find(|field| field.name == entry.seen) else { continue };
+        if there(&entry.expected) || !needed.iter().any(|field| field.name == entry.expected) {
+            continue;
+        }
+        match entry.mapping(&field.profile) {
+            Ok(mapping) => mappings.push(mapping),
+            Err(why) => return Err(refusal(Reason::ScaleOrUnit, why)),
+        }
+    }
+    Ok(mappings)
 }
 
 /// The profile of a column.

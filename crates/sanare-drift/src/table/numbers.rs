@@ -164,7 +164,30 @@ impl NumberColumn<'_> {
                 self.grammar = number::decide(&kept, remembered);
             }
         }
+        if matches!(self.grammar, Err(Undecided::TwoReadings(_)))
+            && let Some(grammar) = self.as_whole_numbers(view, &cells)
+        {
+            self.grammar = Ok(grammar);
+        }
         self.compare(&cells);
+    }
+
+    /// `1,234` where the code makes whole numbers of whole numbers of that size: the separator can only group digits.
+    fn as_whole_numbers(&self, view: &View, cells: &[&str]) -> Option<Grammar> {
+        let old = self.remembered(view)?;
+        let whole = old.number.as_ref().is_some_and(|number| number.integer_only);
+        if !whole || !self.uses.iter().all(|one| one.becomes == Becomes::Int) {
+            return None;
+        }
+        let mut fitting = [('.', ','), (',', '.')].into_iter().filter_map(|(decimal, group)| {
+            let hint = Grammar { decimal: Some(decimal), grouping: vec![group], ..Grammar::default() };
+            let grammar = number::decide(cells, Some(&hint)).ok()?;
+            let plain: Option<Vec<String>> = cells.iter().map(|cell| grammar.normalize(cell)).collect();
+            let plain = plain.filter(|plain| plain.iter().all(|text| !text.contains('.')))?;
+            let now = Profile::of_texts(plain.iter().map(String::as_str));
+            same_size(old, &now).then_some(grammar)
+        });
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     /// Whether the code reads each cell as the grammar does.
@@ -268,6 +291,14 @@ pub fn reads(cell: &str, one: &Use) -> Reading {
         _ => plain.parse::<f64>().ok(),
     };
     number.map_or(Reading::Fails, Reading::Number)
+}
+
+/// Whether sizes overlap and their middle is the same or one power of ten away.
+fn same_size(old: &Profile, new: &Profile) -> bool {
+    let powers = |profile: &Profile| profile.number.as_ref().and_then(|number| number.powers);
+    powers(old).zip(powers(new)).is_some_and(|((old_low, old_middle, old_high), (low, middle, high))| {
+        high >= old_low && low <= old_high && (i16::from(middle) - i16::from(old_middle)).abs() <= 1
+    })
 }
 
 fn close(left: f64, right: f64) -> bool {

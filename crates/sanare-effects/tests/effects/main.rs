@@ -11,4 +11,6 @@ mod project;
 mod refused;
 mod task;
 #[cfg(target_os = "linux")]
+mod commands;
+#[cfg(target_os = "linux")]
 mod trial;

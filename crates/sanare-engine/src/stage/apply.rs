@@ -2,11 +2,11 @@
 
 use sanare_core::incident::Write;
 use sanare_core::outcome::Reason;
-use sanare_core::port::TargetFault;
+use sanare_core::port::{StoreFault, TargetFault};
 use sanare_core::step::{Applied, Prepared, Step, Undoing};
 
 use crate::run::{Case, Fault, Progress, World};
-use crate::stage::close;
+use crate::stage::{close, prepare};
 
 /// Writes and swaps. A write that fails has changed nothing.
 pub(crate) fn apply(
@@ -19,8 +19,16 @@ pub(crate) fn apply(
     let in_file = case.incident.rules.write == Write::File;
     if in_file && let Some(receipt) = &progress.receipt {
         world.subject.moment("before_write");
-        if let Err(fault) = world.target.write(receipt) {
-            return Ok(not_written(&fault, checked.proposed.diagnosed.declined));
+        // The record before this one was written under the lease, but since then this process may have stood still.
+        if let Some(lease) = case.lease
+            && !world.store.holds(lease, world.clock.now())?
+        {
+            return Err(StoreFault::LeaseLost.into());
+        }
+        match world.target.write(receipt) {
+            Ok(()) => {}
+            Err(TargetFault::Changed) => return Ok(prepare::place_anew(&checked, case, world, progress)),
+            Err(fault) => return Ok(not_written(&fault, checked.proposed.diagnosed.declined)),
         }
         progress.written = true;
         world.subject.moment("after_write");

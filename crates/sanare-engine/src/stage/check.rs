@@ -62,7 +62,7 @@ fn checked(proposed: Proposed, report: GateReport, placed: Placed, case: &Case<'
         policy: case.policy.digest(),
         evidence: Digest::of(canonical(case.recorded.as_ref()).as_bytes()),
     };
-    Checked { proposed, report, module: placed.module, binding, diff: placed.diff }
+    Checked { proposed, report, module: placed.module, text: placed.text, binding, diff: placed.diff }
 }
 
 fn rejected(proposed: Proposed, report: GateReport) -> Diagnosed {

@@ -2,7 +2,7 @@
 
 use sanare_core::outcome::{Outcome, Reason};
 use sanare_core::proposal::Declined;
-use sanare_core::step::{Closed, Escalating, Step};
+use sanare_core::step::{Closed, Escalating, Step, Undoing};
 
 use crate::run::{Case, Progress, World};
 
@@ -36,4 +36,20 @@ pub(crate) fn when_out_of_time(step: &Step, case: &Case<'_>, world: &World<'_>, 
     }
     let detail = format!("{} ms passed, {} were allowed", spent, case.incident.rules.deadline_ms);
     Some(Closed { outcome: Outcome::Refused, reason: Reason::Deadline, detail, declined: Vec::new() })
+}
+
+/// Ends an incident whose caller does not wait any more (C114): what is in force is taken back, and nothing else begins.
+///
+/// # Errors
+/// The step itself, when it goes on as it is.
+pub(crate) fn when_abandoned(step: Step, world: &mut World<'_>, progress: &Progress) -> Result<Step, Step> {
+    if matches!(step, Step::Escalating(_) | Step::Closed(_) | Step::Waiting(_)) || !world.subject.abandoned() {
+        return Err(step);
+    }
+    let detail = "the call was cancelled".to_owned();
+    match (step, progress.applied.clone()) {
+        (Step::Undoing(undoing), _) => Err(Step::Undoing(Undoing { next: None, ..undoing })),
+        (_, Some(applied)) => Ok(Step::Undoing(Undoing { applied, reason: Reason::Deadline, detail, next: None })),
+        (_, None) => Ok(refused(Reason::Deadline, detail, Vec::new())),
+    }
 }

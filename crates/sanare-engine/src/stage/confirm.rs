@@ -12,7 +12,7 @@ pub(crate) fn confirm(
     applied: Applied,
     case: &Case<'_>,
     world: &mut World<'_>,
-    progress: &Progress,
+    progress: &mut Progress,
 ) -> Result<Step, Fault> {
     let unsafe_because = match case.incident.rules.rerun {
         Rerun::Never => Some("rerun is never".to_owned()),
@@ -24,6 +24,7 @@ pub(crate) fn confirm(
         return Ok(Step::Applied(Applied { standing, ..applied }));
     }
     world.subject.moment("before_rerun");
+    progress.reran = true;
     let returned = world.subject.rerun()?;
     world.subject.moment("after_rerun");
     match returned {

@@ -8,8 +8,9 @@ use sanare_core::port::scripted::ScriptedClock;
 use sanare_core::port::{Store as _, Target as _, TargetFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 use sanare_engine::answer::{Answer, Answered, Desk, NotTaken, answer};
+use sanare_engine::recover::settle;
 
-use crate::play::{ORIGINAL, Played, Script, Scripted, play};
+use crate::play::{Failing, ORIGINAL, Played, Script, Scripted, play};
 
 /// What happens before the answer.
 #[derive(Default)]
@@ -194,4 +195,40 @@ fn a_second_process() {
     // What the stopped process would still do: the file is another one by now.
     assert_eq!(played.target.write(&receipt), Err(TargetFault::Changed));
     assert_eq!(played.target.digest_now(), Some(Digest::of(b"def f(): good")));
+}
+
+/// The answering process dies at each record: what is settled afterwards fits what is in the file, and nothing acts twice.
+#[test]
+fn an_answer_that_is_cut_off() {
+    for records in 0..4 {
+        let played = asked("");
+        let (clock, policy, id) = (ScriptedClock::default(), Policy::none(), &played.incident.id);
+        let store = Failing::new(&played.memory, Some(records));
+        let desk = Desk {
+            store: &store,
+            clock: &clock,
+            policy: &policy,
+            stopped: false,
+            process: "test".to_owned(),
+            digest_of: &|_| played.target.digest_now(),
+            write: &|receipt| played.target.write(receipt),
+        };
+        let yes = Answer { approve: true, name: "ann".to_owned(), groups: Vec::new(), why: String::new() };
+        assert!(matches!(answer(&desk, id, &yes), Err(NotTaken::Store(_))), "{records}");
+        settle(&played.memory, &clock, &|_| false, &|_| played.target.digest_now()).unwrap();
+        let last = played.memory.records(id).unwrap().pop().unwrap();
+        let is_new = *played.target.disk.borrow() != ORIGINAL;
+        let stands = match last.step.as_str() {
+            "answered" | "waiting" => "waiting",
+            other => other,
+        };
+        let expected = match (records, is_new) {
+            (0 | 1, false) => "waiting",
+            (2, false) => "closed",
+            (3, true) => "applied",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stands, expected, "cut off after {records} records");
+        played.memory.verify().unwrap().expect("the chain holds");
+    }
 }

@@ -51,6 +51,19 @@ pub struct Script {
     pub verify: String,
     /// Text of the owner's policy file.
     pub policy: String,
+    /// The incident runs under a lease, and another process takes it over right before this step is recorded: settled
+    /// as the file says, as the real one does.
+    pub overtaken_at: String,
+    /// The incident runs under a lease that nobody takes.
+    pub leased: bool,
+    /// The budget for repairs is spent.
+    pub budget_spent: bool,
+    /// The caller goes away right after this step.
+    pub abandoned_at: String,
+    /// The other one settled it as never written, though it was.
+    pub settled_unwritten: bool,
+    /// How often the file changes elsewhere while the repair is made.
+    pub moves: u32,
     /// Number of the ledger record from which on the store fails.
     pub store_fails_at: Option<usize>,
 }
@@ -106,9 +119,18 @@ pub fn play(script: &Script) -> Played {
 }
 
 fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
-    let store = Failing::new(memory, script.store_fails_at);
+    let leased = script.leased || !script.overtaken_at.is_empty();
+    let lease = leased.then(|| memory.take_lease("key", "us", 1_700_000_000_000, 1_000_000).unwrap().unwrap());
+    let budgets = [Bucket { name: "heals".to_owned(), window: 3_600_000, limit: u64::from(!script.budget_spent) }];
+    let store = Failing {
+        inner: memory,
+        left: std::sync::Mutex::new(script.store_fails_at),
+        overtaken_at: script.overtaken_at.clone(),
+        settled: if script.settled_unwritten { ReceiptState::Undone } else { ReceiptState::Done },
+        lease: lease.clone(),
+    };
     let clock = ScriptedClock::default();
-    let target = target(script);
+    let mut target = target(script);
     let mut subject = subject(script);
     let mut drift = proposer(script, ProposerName::Drift);
     let mut model = proposer(script, ProposerName::Model);
@@ -123,12 +145,14 @@ fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
         class: "drift".to_owned(),
         not_ours: script.not_ours.as_ref().map(|code| (reason(code), "scripted".to_owned())),
         recorded: Redactor::standard().json(&json!({ "error": { "class": "KeyError", "message": "'amount'" } })),
+        lease: lease.as_ref(),
+        budgets: &budgets,
     };
     let mut verifier = ScriptedVerifier { answer: verified(&script.verify), asked: 0 };
     let mut world = World {
         store: &store,
         subject: &mut subject,
-        target: &target,
+        target: &mut target,
         proposers: vec![&mut drift, &mut model],
         verifier: &mut verifier,
         clock: &clock,
@@ -179,6 +203,7 @@ fn target(script: &Script) -> ScriptedTarget {
     let mut target = ScriptedTarget::new(if script.no_source { "" } else { ORIGINAL });
     target.unwritable.clone_from(&script.unwritable);
     target.stop.set(script.stop);
+    target.moves.set(script.moves);
     *target.write_fault.borrow_mut() = script.write_fault.as_deref().map(|word| match word {
         "changed" => TargetFault::Changed,
         "disk_full" => TargetFault::DiskFull,
@@ -203,6 +228,7 @@ fn subject(script: &Script) -> ScriptedSubject {
         replay: if example { vec![Check::passed(Gate::Replay, "examples")] } else { Vec::new() },
         break_at: script.break_at,
         no_isolation: script.no_isolation,
+        abandoned_at: (!script.abandoned_at.is_empty()).then(|| format!("recorded {}", script.abandoned_at)),
         ..ScriptedSubject::default()
     }
 }
@@ -248,6 +274,7 @@ fn incident(script: &Script) -> Incident {
         function: "f".to_owned(),
         line: 1,
         error: "KeyError".to_owned(),
+        code: "code".to_owned(),
         process: String::new(),
         opened_at: 1,
         rules: rules.try_into().unwrap(),
@@ -276,14 +303,34 @@ fn reason(code: &str) -> Reason {
 }
 
 /// The twin in memory, failing from a certain append on.
-struct Failing<'a> {
+pub struct Failing<'a> {
     inner: &'a sanare_store::Memory,
     left: std::sync::Mutex<Option<usize>>,
+    overtaken_at: String,
+    settled: ReceiptState,
+    lease: Option<Lease>,
 }
 
 impl<'a> Failing<'a> {
-    fn new(inner: &'a sanare_store::Memory, left: Option<usize>) -> Self {
-        Self { inner, left: std::sync::Mutex::new(left) }
+    /// Fails after so many appends.
+    pub fn new(inner: &'a sanare_store::Memory, left: Option<usize>) -> Self {
+        let left = std::sync::Mutex::new(left);
+        Self { inner, left, overtaken_at: String::new(), settled: ReceiptState::Done, lease: None }
+    }
+
+    /// Another process takes the lease over and settles the incident.
+    fn lose(&self, entry: &Entry) {
+        let Some(lease) = self.lease.as_ref().filter(|_| entry.step == self.overtaken_at) else { return };
+        self.inner.give_back(lease).unwrap();
+        let taken = self.inner.take_lease("key", "another", entry.at, 1_000_000).unwrap().unwrap();
+        assert_eq!(taken.fence, lease.fence + 1);
+        let settled = Entry {
+            incident: entry.incident.clone(),
+            step: "closed".to_owned(),
+            at: entry.at,
+            payload: Redactor::standard().json(&json!({ "outcome": "escalated", "reason": "internal" })),
+        };
+        self.inner.append_and_settle(&settled, self.settled).unwrap();
     }
 
     fn allow(&self) -> Result<(), sanare_core::port::StoreFault> {
@@ -301,7 +348,7 @@ impl<'a> Failing<'a> {
 use sanare_core::ledger::{ChainBreak, Entry, Record};
 use sanare_core::model::budget::{Cost, Limits};
 use sanare_core::port::StoreFault;
-use sanare_core::port::store::{Lease, Leave, ModelCall, Rest};
+use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
 impl Store for Failing<'_> {
@@ -316,6 +363,32 @@ impl Store for Failing<'_> {
     fn append_and_settle(&self, entry: &Entry, state: ReceiptState) -> Result<Record, StoreFault> {
         self.allow()?;
         self.inner.append_and_settle(entry, state)
+    }
+    fn append_leased(&self, entry: &Entry, receipt: ReceiptChange<'_>, lease: &Lease) -> Result<Record, StoreFault> {
+        self.allow()?;
+        self.lose(entry);
+        self.inner.append_leased(entry, receipt, lease)
+    }
+    fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
+        self.inner.receipts_of_code(code)
+    }
+    fn lease_of(&self, key: &str) -> Result<Option<(String, Lease)>, StoreFault> {
+        self.inner.lease_of(key)
+    }
+    fn renew_lease(&self, lease: &Lease, now: u64, millis: u64) -> Result<bool, StoreFault> {
+        self.inner.renew_lease(lease, now, millis)
+    }
+    fn holds(&self, lease: &Lease, now: u64) -> Result<bool, StoreFault> {
+        self.inner.holds(lease, now)
+    }
+    fn count_occurrence(&self, fingerprint: &str) -> Result<(), StoreFault> {
+        self.inner.count_occurrence(fingerprint)
+    }
+    fn spent(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        self.inner.spent(buckets, now)
+    }
+    fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault> {
+        self.inner.spend(buckets, now)
     }
     fn records(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
         self.inner.records(incident)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ruff_python_ast::comparable::ComparableExpr;
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{Expr, Stmt, StmtFunctionDef};
 
 use super::Look;
 use crate::code::{BindingKind, Code, blocks};
@@ -70,10 +70,36 @@ fn made_up_choice<'e>(case: &Case<'_>, value: &'e Expr) -> Option<&'e Expr> {
         Expr::Compare(node) => node.comparators.iter().any(Expr::is_none_literal_expr),
         _ => false,
     };
-    let null_stays_null = matches!(value, Expr::If(node) if asks_for_none(&node.test));
+    let null_stays_null =
+        matches!(value, Expr::If(node) if asks_for_none(&node.test) || promises_none(case.old.code.function));
     choices(value)
         .into_iter()
         .find(|part| is_constant(&case.new, part) && !(null_stays_null && part.is_none_literal_expr()))
+}
+
+/// Whether the owner's docstring or return annotation says that `None` may result.
+fn promises_none(function: &StmtFunctionDef) -> bool {
+    let said = |expr: &Expr| match expr {
+        Expr::StringLiteral(text) => {
+            text.value.to_str().split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "None")
+        }
+        _ => false,
+    };
+    let documented = matches!(function.body.first(), Some(Stmt::Expr(first)) if said(&first.value));
+    documented || function.returns.as_deref().is_some_and(may_be_none)
+}
+
+/// Whether an annotation is `T | None` or `Optional[T]`.
+fn may_be_none(annotation: &Expr) -> bool {
+    match annotation {
+        Expr::BinOp(either) => may_be_none(&either.left) || may_be_none(&either.right),
+        Expr::Subscript(whole) => match &*whole.value {
+            Expr::Name(name) => name.id == "Optional",
+            Expr::Attribute(name) => name.attr.as_str() == "Optional",
+            _ => false,
+        },
+        other => other.is_none_literal_expr(),
+    }
 }
 
 fn empty_returns(case: &Case<'_>) -> Vec<String> {

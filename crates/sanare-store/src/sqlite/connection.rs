@@ -13,6 +13,7 @@ use super::{head, ledger};
 /// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../sql/sqlite/migrations/0001_first.sql"),
+    include_str!("../../sql/sqlite/migrations/0002_flight.sql"),
     include_str!("../../sql/sqlite/migrations/0003_model_calls.sql"),
 ];
 

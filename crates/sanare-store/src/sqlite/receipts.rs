@@ -25,6 +25,9 @@ pub(super) fn keep(transaction: &Transaction<'_>, seq: u64, receipt: &Receipt) -
         stored(receipt.start as u64)?,
         word(receipt.state),
         stored(receipt.at)?,
+        receipt.fingerprint,
+        receipt.code,
+        receipt.text,
     ])?;
     Ok(())
 }
@@ -51,6 +54,13 @@ pub(super) fn in_state(connection: &Connection, state: ReceiptState) -> Result<V
     rows.map(|row| checked(row?)).collect()
 }
 
+/// Receipts of repairs of this code that are in force or being put there, newest first.
+pub(super) fn of_code(connection: &Connection, code: &str) -> Result<Vec<Receipt>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/receipts_of_code.sql"))?;
+    let rows = statement.query_map(params![code], receipt)?;
+    rows.map(|row| checked(row?)).collect()
+}
+
 struct Kept {
     receipt: Receipt,
     original_hash: Digest,
@@ -73,6 +83,9 @@ fn receipt(row: &Row<'_>) -> rusqlite::Result<Kept> {
         incident: Id::from_text(row.get::<_, String>(0)?),
         path: row.get(1)?,
         function: row.get(2)?,
+        fingerprint: row.get(12)?,
+        code: row.get(13)?,
+        text: row.get(14)?,
         before: digest(row, 3)?,
         after: digest(row, 4)?,
         original: row.get(5)?,

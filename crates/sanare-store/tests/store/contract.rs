@@ -2,7 +2,8 @@
 
 use sanare_core::model::budget::{Cost, DAY, HOUR, Limits};
 use sanare_core::port::Store;
-use sanare_core::port::store::{Leave, ModelCall, Rest};
+use sanare_core::port::StoreFault;
+use sanare_core::port::store::{Bucket, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};
 use serde_json::json;
@@ -242,6 +243,121 @@ fn threads_of_one_process_share_a_store() {
         |store| {
             assert_eq!(store.verify().unwrap(), Ok(200));
             assert_eq!(store.records(&incident("3")).unwrap().len(), 25);
+        },
+    );
+}
+
+#[test]
+fn what_is_written_under_a_lost_lease_is_refused() {
+    check(
+        |store| {
+            let at = plain("a", "opened").at;
+            let lease = store.take_lease("k", "a", at, 30_000).unwrap().unwrap();
+            assert_eq!(store.lease_of("k").unwrap(), Some(("a".to_owned(), lease.clone())));
+            assert!(store.holds(&lease, at + 29_999).unwrap());
+            store.append_leased(&plain("a", "opened"), ReceiptChange::None, &lease).unwrap();
+            let open = receipt("a", ReceiptState::Open);
+            store.append_leased(&plain("a", "prepared"), ReceiptChange::Keep(&open), &lease).unwrap();
+            assert!(store.renew_lease(&lease, at + 29_000, 30_000).unwrap());
+            assert!(store.holds(&lease, at + 58_999).unwrap(), "renewed");
+            assert!(!store.holds(&lease, at + 59_000).unwrap(), "run out");
+            assert!(!store.renew_lease(&lease, at + 59_000, 30_000).unwrap(), "what ran out is not renewed");
+            let next = store.take_lease("k", "b", at + 60_000, 30_000).unwrap().unwrap();
+            assert_eq!(next.fence, lease.fence + 1);
+            let mut late = plain("a", "closed");
+            late.at = at + 60_001;
+            let refused = store.append_leased(&late, ReceiptChange::Settle(ReceiptState::Done), &lease);
+            assert_eq!(refused, Err(StoreFault::LeaseLost));
+            // The clock of the one before may be behind: the fence alone refuses it as well.
+            let refused = store.append_leased(&plain("a", "closed"), ReceiptChange::None, &lease);
+            assert_eq!(refused, Err(StoreFault::LeaseLost));
+            store.give_back(&next).unwrap();
+            assert_eq!(store.lease_of("k").unwrap(), None);
+            assert!(!store.holds(&next, at).unwrap());
+        },
+        |store| {
+            let steps: Vec<String> =
+                store.records(&incident("a")).unwrap().into_iter().map(|record| record.step).collect();
+            assert_eq!(steps, ["opened", "prepared"]);
+            assert_eq!(store.receipt(&incident("a")).unwrap().unwrap().state, ReceiptState::Open);
+        },
+    );
+}
+
+#[test]
+fn a_lease_from_a_clock_that_was_set_back_does_not_block() {
+    check(
+        |store| {
+            let ahead = store.take_lease("k", "a", 9_000_000, 500).unwrap().unwrap();
+            let taken = store.take_lease("k", "b", 1_000, 500).unwrap().unwrap();
+            assert_eq!(taken.fence, ahead.fence + 1);
+            // Who asks late may have looked at the clock before the holder did.
+            assert_eq!(store.take_lease("k", "c", 990, 500).unwrap(), None);
+        },
+        |_| (),
+    );
+}
+
+#[test]
+fn repairs_of_a_code_are_found_newest_first() {
+    check(
+        |store| {
+            for (name, state) in [
+                ("one", ReceiptState::Done),
+                ("two", ReceiptState::Undone),
+                ("three", ReceiptState::Open),
+                ("four", ReceiptState::Planned),
+            ] {
+                let mut receipt = receipt(name, state);
+                receipt.code = "same".to_owned();
+                store.append_with_receipt(&plain(name, "prepared"), &receipt).unwrap();
+            }
+            store.append_with_receipt(&plain("other", "prepared"), &receipt("other", ReceiptState::Done)).unwrap();
+        },
+        |store| {
+            let found = store.receipts_of_code("same").unwrap();
+            let names: Vec<&str> = found.iter().map(|receipt| receipt.incident.as_str()).collect();
+            assert_eq!(names, ["inc_three", "inc_one"]);
+            assert_eq!(found[0].text, receipt("x", ReceiptState::Open).text);
+        },
+    );
+}
+
+#[test]
+fn a_budget_slides_and_no_clock_refills_it() {
+    fn bucket(name: &str, limit: u64) -> Bucket {
+        Bucket { name: name.to_owned(), window: 1_000, limit }
+    }
+    check(
+        |store| {
+            let both = [bucket("wide", 10), bucket("narrow", 2)];
+            assert_eq!(store.spend(&both, 5_000).unwrap(), None);
+            assert_eq!(store.spend(&both, 5_500).unwrap(), None);
+            assert_eq!(store.spend(&both, 5_600).unwrap(), Some("narrow".to_owned()));
+            assert_eq!(store.spend(&both, 100).unwrap(), Some("narrow".to_owned()), "set back");
+            assert_eq!(store.spent(&[bucket("wide", 3)], 5_600).unwrap(), None, "a refused one takes nothing");
+            assert_eq!(store.spend(&both, 6_000).unwrap(), None, "the first is out of the window");
+            assert_eq!(store.spend(&both, 6_400).unwrap(), Some("narrow".to_owned()));
+        },
+        |store| {
+            assert_eq!(store.spent(&[bucket("narrow", 2)], 6_400).unwrap(), Some("narrow".to_owned()));
+            assert_eq!(store.spent(&[bucket("narrow", 2)], 0).unwrap(), Some("narrow".to_owned()));
+            assert_eq!(store.spent(&[bucket("narrow", 2)], 6_600).unwrap(), None);
+        },
+    );
+}
+
+#[test]
+fn occurrences_of_a_rest_are_counted() {
+    check(
+        |store| {
+            store.set_rest("f", &Rest { until: 5, times: 2, occurrences: 1 }).unwrap();
+            store.count_occurrence("f").unwrap();
+            store.count_occurrence("nothing rests here").unwrap();
+        },
+        |store| {
+            assert_eq!(store.rest("f").unwrap(), Rest { until: 5, times: 2, occurrences: 2 });
+            assert_eq!(store.rest("nothing rests here").unwrap(), Rest::default());
         },
     );
 }

@@ -51,7 +51,21 @@ fn a_newer_store_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = filled(folder.path());
     alter(&path, "PRAGMA user_version = 99");
-    assert_eq!(refused(&path), StoreFault::Newer { found: 99, known: 2 });
+    assert_eq!(refused(&path), StoreFault::Newer { found: 99, known: 3 });
+}
+
+#[test]
+fn a_store_of_the_first_format_is_brought_to_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let first = include_str!("../../sql/sqlite/migrations/0001_first.sql");
+    let receipt = "INSERT INTO ledger VALUES (1, 1, 'inc_a', 'prepared', 1, '{}', 'p', 'h');
+        INSERT INTO receipts VALUES (1, 'inc_a', '/job.py', 'f', 'b', 'a', x'', 'o', x'', 'r', 0, 'open', 1);";
+    fs::write(&path, b"").unwrap();
+    alter(&path, &format!("{first}{receipt} PRAGMA application_id = 1398894177; PRAGMA user_version = 1;"));
+    let store = Sqlite::open(&path).unwrap();
+    assert_eq!(store.receipts_of_code("code").unwrap(), []);
+    assert_eq!(store.incidents(9).unwrap(), []);
 }
 
 #[test]

@@ -89,5 +89,5 @@ fn answer(store: &dyn Store, project_root: &Path, given: &str, approve: bool, wh
 }
 
 fn report(store: &dyn Store, id: &Id) -> Result<Report, StoreFault> {
-    Ok(Report::from_records(id, &store.records(id)?))
+    Report::of(store, id)
 }

@@ -25,7 +25,7 @@ pub fn of_kind(store: &dyn Store, kind: &str, status: Option<&str>, limit: usize
         if (kind == "capture") != id.as_str().starts_with("cap_") {
             continue;
         }
-        let report = Report::from_records(&id, &store.records(&id)?);
+        let report = Report::of(store, &id)?;
         if status.is_none_or(|wanted| report.status == wanted || report.outcome == wanted) {
             reports.push(report);
         }

@@ -27,7 +27,10 @@ pub fn recover(store: &dyn Store) -> Result<Vec<Settled>, StoreFault> {
 fn runs(store: &dyn Store, id: &Id, now: u64) -> bool {
     let Ok(records) = store.records(id) else { return true };
     let Some(opened) = records.first() else { return true };
-    let mark = opened.json()["incident"]["process"].as_str().and_then(ProcessMark::parse);
+    // An answer is acted on by the process of whoever gave it, which need not be the one that failed.
+    let answering = records.iter().rev().find_map(|record| record.json()["process"].as_str().map(str::to_owned));
+    let process = answering.or_else(|| opened.json()["incident"]["process"].as_str().map(str::to_owned));
+    let mark = process.as_deref().and_then(ProcessMark::parse);
     match mark.map(|mark| mark.fate()) {
         Some(Fate::Alive) => true,
         Some(Fate::Dead) => false,

@@ -12,6 +12,8 @@ use serde_json::json;
 use crate::operations::show::{self, Show};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
+use crate::wire::lockfile::take_back;
+use crate::wire::person;
 use crate::wire::target::restore;
 
 /// Why a repair could not be taken back.
@@ -46,8 +48,10 @@ pub fn revert(store: &dyn Store, given: &str) -> Result<Report, Revert> {
         TargetFault::Changed => Revert::Changed,
         other => Revert::Target(other),
     })?;
+    take_back(Path::new(&receipt.path), &id.to_string()).map_err(Revert::Target)?;
     let payload = json!({
-        "outcome": Outcome::RolledBack, "reason": Reason::Denied, "detail": "taken back by a person", "declined": [],
+        "outcome": Outcome::RolledBack, "reason": Reason::Denied, "declined": [],
+        "detail": format!("taken back by {}", person::current().name),
     });
     let entry = Entry {
         incident: id.clone(),
@@ -56,5 +60,5 @@ pub fn revert(store: &dyn Store, given: &str) -> Result<Report, Revert> {
         payload: Redactor::standard().json(&payload),
     };
     store.append_and_settle(&entry, ReceiptState::Undone)?;
-    Ok(Report::from_records(&id, &store.records(&id)?))
+    Ok(Report::of(store, &id)?)
 }

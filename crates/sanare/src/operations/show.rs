@@ -58,7 +58,7 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
 /// [`Show`].
 pub fn show(store: &dyn Store, given: &str) -> Result<Report, Show> {
     let id = find(store, given)?;
-    Ok(Report::from_records(&id, &store.records(&id)?))
+    Ok(Report::of(store, &id)?)
 }
 
 /// One call to a model, as it is recorded: what was sent, redacted, what came of it by class, what it cost.

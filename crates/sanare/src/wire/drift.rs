@@ -1,13 +1,18 @@
 //! The offline engine as a proposer: layer by layer, each tried in the sandbox before the next is thought of (C62).
 
+use std::sync::Arc;
+
 use sanare_core::evidence::{Failure, TwinCall};
 use sanare_core::incident::ProposerName;
 use sanare_core::outcome::Reason;
 use sanare_core::port::{Ask, Proposer, Ran, RanState, Subject};
 use sanare_core::proposal::{Candidate, Declined, Tier};
-use sanare_drift::problem::{Answer, Layer, Problem, Refusal, Runtime};
+use sanare_drift::lockfile::Entry;
+use sanare_drift::problem::{Answer, Layer, Mapping, Problem, Refusal, Runtime};
 use sanare_drift::shape::CallShape;
 use sanare_source::parse::Source;
+
+use crate::wire::lockfile::LockBook;
 
 /// Most layers of one repair (`heal.drift.layers`).
 const LAYERS: usize = 6;
@@ -17,6 +22,8 @@ const LAYERS: usize = 6;
 pub struct DriftProposer {
     /// Shapes of calls that worked, newest first.
     pub remembered: Vec<CallShape>,
+    /// Mappings accepted before, and those to be accepted.
+    pub lock: Arc<LockBook>,
 }
 
 impl Proposer for DriftProposer {
@@ -26,6 +33,13 @@ impl Proposer for DriftProposer {
 
     fn propose(&mut self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Result<Box<Candidate>, Declined> {
         let mut problem = problem(ask, &self.remembered, subject);
+        let unused = match self.lock.accepted() {
+            Ok(accepted) => {
+                problem.accepted = accepted;
+                None
+            }
+            Err(why) => Some(format!("{why}; the file was not used")),
+        };
         let twins = sanare_drift::twin::twins(&problem);
         let mut layers: Vec<Layer> = Vec::new();
         loop {
@@ -38,7 +52,12 @@ impl Proposer for DriftProposer {
             let ran =
                 subject.trial(&problem.source, None).map_err(|fault| plain(Reason::Internal, fault.to_string()))?;
             match next_failure(ran) {
-                Next::Done => return candidate(ask, &problem, &layers, twins),
+                Next::Done => {
+                    let mut candidate = candidate(ask, &problem, &layers, twins)?;
+                    candidate.evidence.extend(unused);
+                    self.lock.offer(&candidate.function, entries(&layers));
+                    return Ok(candidate);
+                }
                 Next::Failed(failure) if layers.len() < LAYERS => problem.failure = *failure,
                 Next::Failed(failure) => {
                     let text = format!("after {LAYERS} layers it still raises {}: {}", failure.class, failure.message);
@@ -77,8 +96,36 @@ pub(crate) fn problem(ask: &Ask<'_>, remembered: &[CallShape], subject: &mut dyn
         failure: evidence.failure.clone(),
         arguments: evidence.arguments.clone(),
         remembered: remembered.to_vec(),
+        accepted: Vec::new(),
         runtime,
     }
+}
+
+/// What the lockfile gets when these layers are written.
+fn entries(layers: &[Layer]) -> Vec<Entry> {
+    let entry = |layer: &Layer, mapping: &Mapping| Entry {
+        function: String::new(),
+        layer: layer.kind.clone(),
+        expected: mapping.expected.clone(),
+        seen: mapping.seen.clone(),
+        tier: mapping.tier,
+        evidence: rule_ids(&mapping.evidence),
+        profile: layer
+            .profiles
+            .iter()
+            .find(|(seen, _)| *seen == mapping.seen)
+            .and_then(|(_, profile)| serde_json::to_string(profile).ok())
+            .unwrap_or_default(),
+        incident: String::new(),
+        accepted: String::new(),
+    };
+    layers.iter().flat_map(|layer| layer.mappings.iter().map(move |mapping| entry(layer, mapping))).collect()
+}
+
+/// `I4` of `I4 concept amount`.
+fn rule_ids(evidence: &[String]) -> Vec<String> {
+    let id = |line: &String| line.split(' ').next().map(str::to_owned);
+    evidence.iter().filter_map(id).filter(|id| id.len() <= 2 && id.starts_with(['I', 'S'])).collect()
 }
 
 enum Next {

@@ -1,6 +1,7 @@
 //! The target's file: bytes through the hands, text through the parser.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sanare_core::gate::{Check, Gate, GateReport};
 use sanare_core::hash::Digest;
@@ -10,7 +11,11 @@ use sanare_core::proposal::{Candidate, Rejection};
 use sanare_core::receipt::Receipt;
 use sanare_effects::apply::{ApplyError, write_atomically};
 use sanare_effects::source_file::SourceFile;
+use sanare_source::parse::Source;
+use sanare_source::size::Ranged as _;
 use sanare_source::{VetContext, vet};
+
+use super::lockfile::LockBook;
 
 /// A source file with one function that may change.
 #[derive(Debug)]
@@ -25,6 +30,7 @@ pub struct SourceTarget {
     context: VetContext,
     unsupported: Option<String>,
     in_memory: bool,
+    lock: Option<Arc<LockBook>>,
 }
 
 /// What a [`SourceTarget`] is made from.
@@ -78,7 +84,14 @@ impl SourceTarget {
             context: settings.context,
             unsupported: settings.unsupported,
             in_memory,
+            lock: None,
         }
+    }
+
+    /// What a repair adds to the project's lockfile goes and comes with it.
+    #[must_use]
+    pub fn with_lock(self, lock: Arc<LockBook>) -> Self {
+        Self { lock: Some(lock), ..self }
     }
 
     fn spliced(&self, candidate: &Candidate) -> Result<Placed, Check> {
@@ -89,15 +102,37 @@ impl SourceTarget {
             .file
             .replace(spliced.body_start, spliced.body_end, &spliced.new_body)
             .map_err(|error| Check::failed(Gate::Syntax, "encodes", error.to_string()))?;
-        Ok(self.placed(spliced.text, &bytes))
+        let body = (self.file.byte_of(spliced.body_start), self.file.byte_of(spliced.body_end));
+        let parsed = Source::parse(&spliced.text).ok();
+        let text = parsed.as_ref().and_then(|source| {
+            let found = source.function_at(&self.function, self.first_line)?;
+            Some(source.slice(found).to_owned())
+        });
+        let Some(text) = text else {
+            return Err(Check::failed(Gate::Fence, "one_function", "the function is not found in the new file"));
+        };
+        Ok(self.placed(spliced.text, text, &bytes, body))
     }
 
-    /// The smallest span of bytes that tells the two files apart.
-    fn placed(&self, module: String, bytes: &[u8]) -> Placed {
+    /// The texts of the functions of this name in the file as it was read.
+    pub fn function_texts(&self) -> Vec<String> {
+        function_texts(self.file.text_lf(), &self.function)
+    }
+
+    /// The function's body before and after: a span that is found again when the rest of the file changes. Where its
+    /// bytes cannot be told, the smallest span that tells the two files apart.
+    fn placed(&self, module: String, text: String, bytes: &[u8], body: (Option<usize>, Option<usize>)) -> Placed {
         let old = self.file.bytes();
-        let head = old.iter().zip(bytes).take_while(|(a, b)| a == b).count();
-        let tail_limit = old.len().min(bytes.len()) - head;
-        let tail = old.iter().rev().zip(bytes.iter().rev()).take(tail_limit).take_while(|(a, b)| a == b).count();
+        let ends = match body {
+            (Some(start), Some(end)) => Some((start, old.len().saturating_sub(end))),
+            _ => None,
+        };
+        let outside_is_kept = |(head, tail): &(usize, usize)| {
+            head + tail <= old.len().min(bytes.len())
+                && old.get(..*head) == bytes.get(..*head)
+                && old.get(old.len() - tail..) == bytes.get(bytes.len() - tail..)
+        };
+        let (head, tail) = ends.filter(outside_is_kept).unwrap_or_else(|| common_ends(old, bytes));
         // As the bytes are, line ends and all, so that `git apply` takes it; in another encoding for people alone.
         let diff = match (std::str::from_utf8(old), std::str::from_utf8(bytes)) {
             (Ok(old), Ok(new)) => unified(old, new, &self.shown_path),
@@ -105,6 +140,7 @@ impl SourceTarget {
         };
         Placed {
             module,
+            text,
             before: Digest::of(old),
             after: Digest::of(bytes),
             start: head,
@@ -113,6 +149,20 @@ impl SourceTarget {
             diff,
         }
     }
+}
+
+/// How many bytes are equal at the beginning and, behind that, at the end.
+fn common_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let limit = old.len().min(new.len()) - head;
+    let tail = old.iter().rev().zip(new.iter().rev()).take(limit).take_while(|(a, b)| a == b).count();
+    (head, tail)
+}
+
+/// The texts of the functions with this qualified name in a module.
+pub fn function_texts(module: &str, function: &str) -> Vec<String> {
+    let Ok(source) = Source::parse(module) else { return Vec::new() };
+    source.functions(function).into_iter().map(|found| source.slice(found).to_owned()).collect()
 }
 
 /// A unified diff with three lines of context and `a/`, `b/` paths.
@@ -140,6 +190,9 @@ impl Target for SourceTarget {
     }
 
     fn place(&self, candidate: &Candidate) -> Result<Placed, Check> {
+        if let Some(lock) = &self.lock {
+            lock.choose(&candidate.function);
+        }
         self.spliced(candidate)
     }
 
@@ -162,11 +215,31 @@ impl Target for SourceTarget {
         if self.in_memory {
             return Err(TargetFault::NotWritable("the source is not in a file".to_owned()));
         }
-        write(&self.path, receipt)
+        write(&self.path, receipt)?;
+        let Some(lock) = &self.lock else { return Ok(()) };
+        // Both or neither: without its lines the repair does not stay.
+        lock.add(&receipt.incident.to_string()).or_else(|fault| restore(&self.path, receipt).and(Err(fault)))
     }
 
     fn restore(&self, receipt: &Receipt) -> Result<(), TargetFault> {
-        restore(&self.path, receipt)
+        restore(&self.path, receipt)?;
+        super::lockfile::take_back(&self.path, &receipt.incident.to_string())
+    }
+
+    fn moved_on(&mut self) -> bool {
+        let Ok(now) = SourceFile::read(&self.path) else { return false };
+        if self.in_memory || now.bytes() == self.file.bytes() {
+            return false;
+        }
+        let [old] = self.function_texts().try_into().unwrap_or_default();
+        let Ok(source) = Source::parse(now.text_lf()) else { return false };
+        let line = match source.functions(&self.function).as_slice() {
+            [only] if source.slice(*only) == old => source.line(only.range().start().to_usize()),
+            _ => return false,
+        };
+        self.first_line = line;
+        self.file = now;
+        true
     }
 
     fn stopped(&self) -> bool {
@@ -196,17 +269,25 @@ pub fn write(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
     act(path, &receipt.before, &changed)
 }
 
+/// How often a file that changes under the hand is read again.
+const RESTORES: u32 = 20;
+
 /// Takes a receipt's own span back; what else changed in the file since then stays (C107).
 ///
 /// # Errors
 /// [`TargetFault::Changed`] when the span is not as the repair left it.
 pub fn restore(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
-    let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
-    let start = if Digest::of(&bytes) == receipt.after { Some(receipt.start) } else { only_place(&bytes, receipt) };
-    let changed = start
-        .and_then(|start| exchange(&bytes, start, &receipt.replacement, &receipt.original))
-        .ok_or(TargetFault::Changed)?;
-    act(path, &Digest::of(&bytes), &changed)
+    let mut tries = RESTORES;
+    loop {
+        let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
+        let changed = taken_back(path, &bytes, receipt).ok_or(TargetFault::Changed)?;
+        tries -= 1;
+        match act(path, &Digest::of(&bytes), &changed) {
+            // Another part of the file was written between the look and the act: the span is looked for again.
+            Err(TargetFault::Changed) if tries > 0 => {}
+            done => return done,
+        }
+    }
 }
 
 fn act(path: &Path, before: &Digest, bytes: &[u8]) -> Result<(), TargetFault> {
@@ -233,9 +314,39 @@ pub(crate) fn exchange(bytes: &[u8], start: usize, old: &[u8], new: &[u8]) -> Op
     Some(out)
 }
 
-/// The one place where the repair's span stands now, long enough to be told apart.
-fn only_place(bytes: &[u8], receipt: &Receipt) -> Option<usize> {
-    let wanted = receipt.replacement.as_slice();
+/// The file without the repair: the span where it was put, else its one place in the file, else its one place in the
+/// function, else what the repair changed of it, if that stands in one place and is long enough to be told apart.
+fn taken_back(path: &Path, bytes: &[u8], receipt: &Receipt) -> Option<Vec<u8>> {
+    let Receipt { original, replacement, .. } = receipt;
+    if Digest::of(bytes) == receipt.after {
+        return exchange(bytes, receipt.start, replacement, original);
+    }
+    if let Some(start) = place_of(bytes, receipt, path) {
+        return exchange(bytes, start, replacement, original);
+    }
+    let (head, tail) = common_ends(original, replacement);
+    let old = original.get(head..original.len() - tail)?;
+    let new = replacement.get(head..replacement.len() - tail)?;
+    exchange(bytes, only_place(bytes, new)?, new, old)
+}
+
+/// Where the whole span of a repair stands in a file that changed since.
+fn place_of(bytes: &[u8], receipt: &Receipt, path: &Path) -> Option<usize> {
+    if let Some(only) = only_place(bytes, &receipt.replacement) {
+        return Some(only);
+    }
+    // An equal body may stand in another function as well.
+    let file = SourceFile::from_bytes(path.to_path_buf(), bytes.to_vec()).ok()?;
+    let source = Source::parse(file.text_lf()).ok()?;
+    let functions = source.functions(&receipt.function);
+    let [only] = functions.as_slice() else { return None };
+    let start = file.byte_of(only.range().start().to_usize())?;
+    let end = file.byte_of(only.range().end().to_usize())?;
+    only_place(bytes.get(start..end)?, &receipt.replacement).map(|at| start + at)
+}
+
+/// The one place of these bytes, if they are enough to be told apart.
+fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     if wanted.len() < 16 {
         return None;
     }
@@ -244,6 +355,22 @@ fn only_place(bytes: &[u8], receipt: &Receipt) -> Option<usize> {
         (Some(only), None) => Some(only),
         _ => None,
     }
+}
+
+/// The module's text as it would be without a repair that stands in the file.
+pub fn without_repair(path: &Path, receipt: &Receipt) -> Option<String> {
+    let bytes = taken_back(path, &std::fs::read(path).ok()?, receipt)?;
+    SourceFile::from_bytes(path.to_path_buf(), bytes).ok().map(|file| file.text_lf().to_owned())
+}
+
+/// First and last line, from 1, of what a repair changed in the file as it is now.
+pub fn changed_lines(path: &Path, receipt: &Receipt) -> Option<(usize, usize)> {
+    let bytes = std::fs::read(path).ok()?;
+    let at_its_place = Digest::of(&bytes) == receipt.after;
+    let start = if at_its_place { receipt.start } else { place_of(&bytes, receipt, path)? };
+    let (head, tail) = common_ends(&receipt.original, &receipt.replacement);
+    let line = |end: usize| bytes.get(..end).map(|part| part.iter().filter(|byte| **byte == b'\n').count() + 1);
+    Some((line(start + head)?, line((start + receipt.replacement.len()).saturating_sub(tail))?))
 }
 
 #[cfg(test)]

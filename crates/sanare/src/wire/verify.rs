@@ -105,7 +105,7 @@ fn moved(path: &std::ffi::OsStr, root: &Path, tree: &Path) -> OsString {
 #[cfg(unix)]
 mod run {
     use std::ffi::OsString;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -300,13 +300,21 @@ mod run {
         }
         read.extend(std::env::var_os("VIRTUAL_ENV").map(PathBuf::from));
         read.extend(commands.readable.iter().cloned());
-        let root = &commands.root;
-        // A folder that holds the owner's tree would show the tree; its environment may lie inside it.
-        read.retain(|path| {
-            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            !root.starts_with(&real)
-        });
-        read
+        read.into_iter().flat_map(|path| beside(&path, &commands.root)).collect()
+    }
+
+    /// A folder as it is, or taken apart when the owner's tree lies in it: everything beside the way to the tree. What
+    /// lies inside the tree, such as an environment, is given as it is.
+    fn beside(path: &Path, root: &Path) -> Vec<PathBuf> {
+        let Ok(real) = path.canonicalize() else { return Vec::new() };
+        if !root.starts_with(&real) {
+            return vec![real];
+        }
+        if real == root || real.parent().is_none() {
+            return Vec::new();
+        }
+        let inner = std::fs::read_dir(&real).into_iter().flatten().flatten();
+        inner.flat_map(|entry| beside(&entry.path(), root)).collect()
     }
 
     fn environment(commands: &Commands, work: &WorkCopy, evidence: PathBuf) -> Vec<(OsString, OsString)> {
@@ -352,5 +360,27 @@ mod run {
         let text = command.join(" ");
         let cut: String = text.chars().take(120).collect();
         if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::beside;
+
+        #[test]
+        fn a_folder_that_holds_the_tree_is_taken_apart() {
+            let base = std::env::temp_dir().join(format!("sanare-beside-{}", std::process::id()));
+            let root = base.join("src/app");
+            for folder in ["bin", "src/app/.venv/lib", "src/other"] {
+                std::fs::create_dir_all(base.join(folder)).unwrap();
+            }
+            let base = base.canonicalize().unwrap();
+            let root = root.canonicalize().unwrap();
+            let mut found = beside(&base, &root);
+            found.sort();
+            assert_eq!(found, [base.join("bin"), base.join("src/other")]);
+            assert_eq!(beside(&root.join(".venv"), &root), [root.join(".venv")]);
+            assert!(beside(&root, &root).is_empty());
+            std::fs::remove_dir_all(&base).unwrap();
+        }
     }
 }

@@ -23,6 +23,10 @@ pub struct ScriptedSubject {
     pub running: Option<String>,
     /// Whether a sandbox is missing.
     pub no_isolation: bool,
+    /// The moment at which the caller goes away.
+    pub abandoned_at: Option<String>,
+    /// Whether it has gone.
+    pub gone: bool,
 }
 
 impl ScriptedSubject {
@@ -37,6 +41,14 @@ impl ScriptedSubject {
 }
 
 impl Subject for ScriptedSubject {
+    fn moment(&mut self, moment: &str) {
+        self.gone |= self.abandoned_at.as_deref() == Some(moment);
+    }
+
+    fn abandoned(&mut self) -> bool {
+        self.gone
+    }
+
     fn compiles(&mut self, module: &str) -> Result<Option<String>, SubjectFault> {
         self.note("compiles")?;
         Ok(module.contains("uncompilable").then(|| "invalid syntax".to_owned()))

@@ -21,6 +21,8 @@ pub struct ScriptedTarget {
     pub stop: Cell<bool>,
     /// Why the file cannot be written.
     pub unwritable: Option<String>,
+    /// How often another part of the file changes before this one is written.
+    pub moves: Cell<u32>,
 }
 
 impl ScriptedTarget {
@@ -32,6 +34,7 @@ impl ScriptedTarget {
             write_fault: RefCell::new(None),
             stop: Cell::new(false),
             unwritable: None,
+            moves: Cell::new(0),
         }
     }
 }
@@ -63,6 +66,7 @@ impl Target for ScriptedTarget {
         }
         Ok(Placed {
             module: candidate.function.clone(),
+            text: candidate.function.clone(),
             before: Digest::of(self.text.as_bytes()),
             after: Digest::of(candidate.function.as_bytes()),
             start: 0,
@@ -77,6 +81,9 @@ impl Target for ScriptedTarget {
     }
 
     fn digest_now(&self) -> Option<Digest> {
+        if self.moves.get() > 0 {
+            return Some(Digest::of(b"another function of the file is another one"));
+        }
         Some(Digest::of(self.disk.borrow().as_bytes()))
     }
 
@@ -97,6 +104,12 @@ impl Target for ScriptedTarget {
         }
         *self.disk.borrow_mut() = String::from_utf8_lossy(&receipt.original).into_owned();
         Ok(())
+    }
+
+    fn moved_on(&mut self) -> bool {
+        let moves = self.moves.get();
+        self.moves.set(moves.saturating_sub(1));
+        moves > 0
     }
 
     fn stopped(&self) -> bool {

@@ -1,0 +1,1 @@
+UPDATE rests SET occurrences = occurrences + 1 WHERE fingerprint = ?1

@@ -1,0 +1,1 @@
+INSERT INTO spent (bucket, at) VALUES (?1, ?2)
