@@ -56,6 +56,7 @@ fn texts_are_cleaned_and_capped() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the corpus lies beside the repository")]
 fn hostile_replies_of_the_corpus_are_rejected() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/security/injection/hostile_replies.jsonl");
     let Ok(text) = std::fs::read_to_string(path) else {
