@@ -138,6 +138,7 @@ impl Case {
                 failure,
                 arguments: arguments(&outcome.arguments),
                 remembered: remembered.clone(),
+                accepted: Vec::new(),
                 runtime: outcome.runtime,
             };
             match sanare_drift::engine::next_layer(&problem) {
