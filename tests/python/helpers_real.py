@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PYTHON = str(Path(__file__).resolve().parents[2] / "python")
+import sanare
+
+# Where this very package lies: the wheel that is tested, or a tree on `PYTHONPATH`.
+PYTHON = str(Path(sanare.__file__).resolve().parents[1])
 
 JOB = """
 import csv

@@ -5,6 +5,7 @@ use sanare_core::outcome::Reason;
 use crate::code::table_reads::Key;
 use crate::engine::refused;
 use crate::kind::Subject;
+use crate::lexicon::Lexicon;
 use crate::names;
 use crate::problem::Answer;
 use crate::profile::Profile;
@@ -104,10 +105,23 @@ fn in_code(subject: &Subject) -> Vec<String> {
     found
 }
 
-/// Currencies that columns of codes beside the numbers name.
+/// Currencies that columns of codes beside the numbers name. Where a column says that it is the currency, codes in other
+/// columns are something else, such as what was bought.
 pub fn beside(view: &View) -> Vec<String> {
+    let named: Vec<usize> = (0..view.header.len()).filter(|place| is_currency_name(&view.header[*place])).collect();
+    let found = codes(view, &named);
+    if found.is_empty() { codes(view, &(0..view.header.len()).collect::<Vec<_>>()) } else { found }
+}
+
+fn is_currency_name(name: &str) -> bool {
+    let lexicon = Lexicon::standard();
+    let means = |token: &String| lexicon.senses(token).iter().any(|sense| lexicon.entry(sense.entry).id == "currency");
+    names::canonical(name).tokens.iter().any(means)
+}
+
+fn codes(view: &View, places: &[usize]) -> Vec<String> {
     let mut found = Vec::new();
-    for place in 0..view.header.len() {
+    for place in places.iter().copied() {
         let cells: Vec<&str> = view.texts(place).map(str::trim).filter(|cell| !cell.is_empty()).collect();
         if !cells.is_empty()
             && cells
