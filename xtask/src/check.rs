@@ -67,7 +67,9 @@ fn clippy(workshop: &Workshop) -> anyhow::Result<Ending> {
 /// Without `sanare-py`: its extension module has no interpreter to link with here, and is tested through the wheel.
 fn rust_tests(workshop: &Workshop) -> anyhow::Result<Ending> {
     let arguments = ["test", "--workspace", "--exclude", "sanare-py", "--locked"];
-    shell::run(&mut shell::cargo(&workshop.root, &arguments))?;
+    // Loaders of the drift engine's tests run under an interpreter that has the libraries they read with.
+    let python = python::main_venv(workshop)?.program("python");
+    shell::run(shell::cargo(&workshop.root, &arguments).env("PYTHON", python))?;
     good("")
 }
 

@@ -30,6 +30,9 @@ fn unpacked(out: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn many_styles_are_healed_or_refused_as_they_should_be() {
+    if !harness::has_libraries() {
+        return;
+    }
     let out = tempfile::tempdir().unwrap();
     let (mut bad, mut healed, mut to_heal) = (Vec::new(), 0, 0);
     let folders = unpacked(out.path());

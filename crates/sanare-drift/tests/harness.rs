@@ -43,13 +43,23 @@ pub enum Healed {
     OldBroken(String, Vec<Layer>, String),
 }
 
-/// The interpreter: `PYTHON`, else a virtual environment beside the work tree, else `python3`.
+/// The interpreter: `PYTHON`, else the environment that `cargo xtask test` makes, else `python3`.
 pub fn python() -> PathBuf {
     if let Some(named) = std::env::var_os("PYTHON") {
         return named.into();
     }
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../venv/bin/python");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/venv/bin/python");
     if beside.exists() { beside } else { "python3".into() }
+}
+
+/// Whether the libraries that loaders use are there; says so if they are not.
+pub fn has_libraries() -> bool {
+    let asked = Command::new(python()).args(["-c", "import numpy, openpyxl, pandas"]).output();
+    let there = asked.is_ok_and(|done| done.status.success());
+    if !there {
+        eprintln!("skipped: numpy, openpyxl and pandas are not there; `cargo xtask test` brings them");
+    }
+    there
 }
 
 /// The driver, kept running: one line in, one line out.
