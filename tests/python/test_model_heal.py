@@ -32,7 +32,7 @@ def prepare(tmp_path: Path, **more: Any) -> tuple[Path, Any, str]:
     return job, load(job, f"model_{tmp_path.name}"), source
 
 
-def test_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f37_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job, loaded, source = prepare(tmp_path)
     before = job.read_bytes()
     wrong = candidate(NAME, "right", source).replace('"osszeg" in row', '"osszag" in row')
@@ -47,7 +47,7 @@ def test_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: py
     assert job.read_bytes() == before
 
 
-def test_a_second_good_answer_heals_with_two_calls(
+def test_f37_a_second_good_answer_heals_with_two_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, loaded, source = prepare(tmp_path)
@@ -62,7 +62,7 @@ def test_a_second_good_answer_heals_with_two_calls(
     assert not any("osszeg" in record.getMessage() for record in caplog.records if record.name == "sanare.model")
 
 
-def test_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f02_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job, loaded, source = prepare(tmp_path, decorator='@sanare.heal(proposers=["model"])')
     before = job.read_bytes()
     with ModelServer(reply(candidate(NAME, "right", source))) as server:
@@ -172,7 +172,9 @@ def test_calls_of_an_hour_hold_over_incidents(tmp_path: Path, monkeypatch: pytes
         assert len(server.requests) <= 2
 
 
-def test_secrets_of_the_source_go_out_as_numbers_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f11_secrets_of_the_source_go_out_as_numbers_and_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     source = (
         "import sanare\n\n\ndef signed(value, key):\n    return value + len(key)\n\n\n"
@@ -270,7 +272,7 @@ except KeyError:
 @pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "aarch64"), reason="needs seccomp"
 )
-def test_without_a_model_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f14_without_a_model_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(data: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT_SOCKETS, platform.machine(), str(tmp_path), data]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
