@@ -59,10 +59,7 @@ PLACES: dict[str, tuple[str, Any]] = {
     "value": (BODY, {"note": f"token={TOKEN}"}),
     "key": (BODY, {TOKEN: 1}),
     "local": ('    header = {"Authorization": "Bearer " + row["t"]}\n' + BODY, {"t": TOKEN}),
-    "message": (
-        '    if "amount" not in row:\n        raise KeyError("no amount for " + row["t"])\n' + BODY,
-        {"t": TOKEN},
-    ),
+    "message": ('    return {}["no amount for " + row["t"]]\n' + BODY, {"t": TOKEN}),
     "cause": (
         '    try:\n        return int(row["amount"])\n    except KeyError as error:\n'
         '        raise LookupError("for " + row["t"]) from error\n',
@@ -86,7 +83,7 @@ def test_f11_no_secret_leaves(place: str, tmp_path: Path, monkeypatch: pytest.Mo
             [sys.executable, "-m", "sanare", "--project", str(tmp_path), *words],
             capture_output=True, text=True, check=True, timeout=60,
         ).stdout
-        for words in (["show", report.id], ["show", report.id, "--prompt"], ["show", report.id, "--evidence"])
+        for words in (["show", report.id], ["show", report.id, "--prompt"], ["--json", "show", report.id])
     ]  # fmt: skip
     assert all("total" in text for text in prompts)
     notes = getattr(error, "__notes__", [])
@@ -224,7 +221,7 @@ FORGED = [
 @pytest.mark.parametrize("text", FORGED)
 def test_f45_no_value_forges_a_section(place: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = {"value": {"note": text}, "key": {text: "1"}, "error": {"raise": text}}[place]
-    source = SOURCE.replace(BODY, '    if "raise" in row:\n        raise LookupError(row["raise"])\n' + BODY)
+    source = SOURCE.replace(BODY, '    if "raise" in row:\n        return {}[row["raise"]]\n' + BODY)
     error, _, prompts = ask(tmp_path, monkeypatch, reply(None), data=data, source=source)
     assert isinstance(error, LookupError) and len(prompts) == 1
     [prompt] = prompts
@@ -233,7 +230,7 @@ def test_f45_no_value_forges_a_section(place: str, text: str, tmp_path: Path, mo
     inside = prompt.partition(f"<<<DATA {nonces[0]}>>>")[2].partition(f"<<<END {nonces[0]}>>>")[0]
     # One object, whatever the values hold; in it nothing that could be read as a mark.
     assert isinstance(json.loads(inside), dict)
-    assert "<" not in inside and "\u2028" not in inside and "|im_" not in inside
+    assert "<" not in inside and "\u2028" not in inside and "\x85" not in inside
 
 
 CALLER = """\
@@ -272,7 +269,7 @@ def test_f46_what_cannot_be_written_is_known_before_a_call(
     store.mkdir()
     (folder / "sanare.toml").write_text(f'[store]\npath = "{store / "store.db"}"\n')
     other = 0
-    if how == "hard link":
+    if how in ("hard link", "in memory"):
         os.link(job, folder / "other.py")
     else:
         if os.geteuid() == 0:
