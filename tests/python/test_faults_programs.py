@@ -43,7 +43,7 @@ import resource, sys
 sys.path.insert(0, ".")
 import job
 assert job.inner(sys.argv[1]) == 2000
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
 try:
     print(job.inner(sys.argv[2]))
 except KeyError as error:
@@ -54,21 +54,21 @@ except KeyError as error:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_f06_a_write_that_breaks_off_leaves_the_source_whole(tmp_path: Path) -> None:
     job = Job(tmp_path / "project")
-    padding = "# one line of the owner's own text, again and again\n" * 60_000
+    padding = "# one line of the owner's own text, again and again\n" * 11_000
     job.file.write_text(LOADER + padding)
     before = job.file.read_bytes()
-    assert len(before) > 1 << 21
+    assert len(before) > 1 << 19
     done = subprocess.run(
         [sys.executable, "-c", TOO_LARGE, OLD_TEXT, NEW_TEXT],
         cwd=job.folder, env=job.environment(), capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert job.file.read_bytes() == before
-    assert done.stdout.startswith("raised 'amount' sanare: "), (done.stdout, done.stderr)
+    assert done.stdout.startswith("raised 'amount' sanare: refused: the disk is full"), (done.stdout, done.stderr)
     left = {path.name for path in job.folder.iterdir()}
     assert left <= {"job.py", "sanare.toml", ".sanare", "__pycache__"}, left
     # The limit was what stopped it: without one the same program heals.
     unlimited = TOO_LARGE.replace("resource.setrlimit", "bool")
-    unlimited = unlimited.replace("(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))", "()")
+    unlimited = unlimited.replace("(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))", "()")
     (job.folder / "again").mkdir()
     (job.folder / "again" / "job.py").write_bytes(before)
     (job.folder / "again" / "sanare.toml").write_text("")
@@ -153,10 +153,10 @@ assert given < 65536, given
 def test_f20_evidence_of_megabytes_does_not_keep_a_gate_from_starting(project: Project) -> None:
     (project.folder / "look.py").write_text(LOOK)
     module = project.load(LARGE.replace("OLD", repr(OLD_TEXT)))
-    more = [f"{number} " + "x" * 100_000 for number in range(40)]
+    more = [f"{number} " + "x" * 100_000 for number in range(20)]
     head, _, rows = NEW_TEXT.partition("\n")
     assert module.load(OLD_TEXT, *more) == 2000
-    assert module.load(f"{head}\n{rows * 20_000}", *more) == 2000 * 20_000, sanare.last_report()
+    assert module.load(f"{head}\n{rows * 5_000}", *more) == 2000 * 5_000, sanare.last_report()
     report = sanare.last_report()
     assert report is not None and report.outcome == "healed"
     assert [gate["answer"] for gate in report.gates if gate["name"] == "verify"] == ["passed"], report.gates
@@ -211,29 +211,36 @@ def test_f22_a_passing_network_error_is_recorded_and_no_more(
 
 # Words that a scrubber with nested repeats reads again from every letter.
 WORDS = {
-    "letters": "a" * 80_000,
-    "digits": "1" * 80_000,
-    "names": "key=" * 20_000,
-    "addresses": "a@" * 40_000,
-    "dots": "a." * 40_000,
-    "quotes": "\\'" * 40_000,
-    "armour": "-----BEGIN PRIVATE KEY-----\n" * 3_000,
-    "blanks": "password" + " " * 80_000,
+    "letters": "a",
+    "digits": "1",
+    "names": "key=",
+    "addresses": "a@",
+    "dots": "a.",
+    "quotes": "\\'",
+    "armour": "-----BEGIN PRIVATE KEY-----\n",
+    "blanks": "password" + " " * 100,
 }
 
 
 @pytest.mark.parametrize("place", ["message", "value", "source"])
-def test_f40_no_long_word_makes_the_redactor_slow(place: str, project: Project) -> None:
-    # A quadratic scrubber takes half a minute for each of these; all eight together have ten seconds of computing.
-    begun = time.process_time()
-    for name, word in WORDS.items():
+@pytest.mark.parametrize("name", WORDS)
+def test_f40_eight_times_the_word_is_no_sixty_four_times_the_work(name: str, place: str, project: Project) -> None:
+    def cost(length: int) -> float:
+        """Processor time of a failure that holds a word of this length."""
+        word = (WORDS[name] * length)[:length]
         text = "import sanare\n\n\n@sanare.heal\ndef load(text):\n"
         text += f"    word = {word!r}\n" if place == "source" else ""
-        text += "    raise LookupError(text)\n" if place == "message" else '    return {}["amount"]\n'
-        module = project.load(text, f"probe_{place}_{name}")
-        with pytest.raises(LookupError):
+        text += "    return {}[text]\n" if place == "message" else "    return {}['amount']\n"
+        module = project.load(text, f"probe_{place}_{name}_{length}")
+        begun = time.process_time()
+        with pytest.raises(KeyError):
             module.load("x" if place == "source" else word)
-    assert time.process_time() - begun < 10
+        return time.process_time() - begun
+
+    # What is done once for a process is done before.
+    cost(100)
+    short, long = cost(2_500), cost(20_000)
+    assert long < 20 * short + 0.5, (short, long)
 
 
 GIT = ["-c", "user.name=Owner", "-c", "user.email=owner@localhost", "-c", "commit.gpgsign=false"]
