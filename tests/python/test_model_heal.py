@@ -172,10 +172,13 @@ def test_calls_of_an_hour_hold_over_incidents(tmp_path: Path, monkeypatch: pytes
         assert len(server.requests) <= 2
 
 
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
 def test_f11_secrets_of_the_source_go_out_as_numbers_and_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    token = SECRET
     source = (
         "import sanare\n\n\ndef signed(value, key):\n    return value + len(key)\n\n\n"
         '@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": 1},), returns=41)])\n'
@@ -195,7 +198,26 @@ def test_f11_secrets_of_the_source_go_out_as_numbers_and_come_back(
     report = sanare.last_report()
     assert "safety/" in report.attempts[0]["rejected_because"], report.attempts
     assert token not in report.to_json()
-    assert token.encode() not in b"".join(path.read_bytes() for path in (tmp_path / ".sanare").iterdir())
+
+
+@pytest.mark.xfail(
+    strict=True, reason="C41: the table `repairs`, kept for adoption, holds the function's text as it is"
+)
+def test_f11_a_secret_of_the_source_is_not_kept_with_the_repair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = '@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": "1"},), returns=41)])\n'
+    text = f'def load(row):\n    api_key = "{SECRET}"\n    return int(row["a"]) + len(api_key)\n'
+    loaded = load(project(tmp_path, "import sanare\n\n\n" + head + text), f"kept_{tmp_path.name}")
+    good = head + text.replace(SECRET, "<redacted:secret-1>").replace(
+        'row["a"]', 'row["b"] if "b" in row else row["a"]'
+    )
+    with ModelServer(reply(good)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        result = loaded.load({"b": "5"})
+    if result != 45:
+        pytest.fail("not healed")
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in (tmp_path / ".sanare").iterdir())
 
 
 def run_sanare(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
