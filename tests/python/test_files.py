@@ -129,6 +129,7 @@ def test_f07_f28_f29_f30_bytes_around_the_function_stay(
         ".sanare",
         "job.py",
         "pyproject.toml",
+        "sanare.lock",
     ]
 
 
