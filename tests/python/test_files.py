@@ -109,7 +109,9 @@ def forms() -> Iterator[tuple[str, bytes, bytes, bytes]]:
 
 
 @pytest.mark.parametrize("name,before,body,after", list(forms()), ids=[form[0] for form in forms()])
-def test_bytes_around_the_function_stay(tmp_path: Path, name: str, before: bytes, body: bytes, after: bytes) -> None:
+def test_f07_f28_f29_f30_bytes_around_the_function_stay(
+    tmp_path: Path, name: str, before: bytes, body: bytes, after: bytes
+) -> None:
     folder = project(tmp_path / "job")
     file = folder / "job.py"
     file.write_bytes(before + body + after)
@@ -127,6 +129,7 @@ def test_bytes_around_the_function_stay(tmp_path: Path, name: str, before: bytes
         ".sanare",
         "job.py",
         "pyproject.toml",
+        "sanare.lock",
     ]
 
 
@@ -211,7 +214,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("where", ["all on the full disk", "record elsewhere"])
-def test_full_disk(small_disk: Path, tmp_path: Path, where: str) -> None:
+def test_f06_full_disk(small_disk: Path, tmp_path: Path, where: str) -> None:
     folder = project(small_disk / "job")
     file = folder / "job.py"
     file.write_text("".join(texts()))
@@ -249,7 +252,7 @@ def test_read_only_file_system_in_memory(small_disk: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_not_ours_to_write(what: str) -> None:
+def test_f46_not_ours_to_write(what: str) -> None:
     """A file or folder that this user may not write: known before anything is tried."""
     # Not under the test run's own folder, which is closed to the user that the program becomes.
     place = Path(tempfile.mkdtemp(prefix="files-"))

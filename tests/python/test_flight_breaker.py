@@ -54,7 +54,9 @@ def command(module: ModuleType, *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_loop_of_failures_is_one_incident(load: Callable[..., ModuleType], caplog: pytest.LogCaptureFixture) -> None:
+def test_f21_a_loop_of_failures_is_one_incident(
+    load: Callable[..., ModuleType], caplog: pytest.LogCaptureFixture
+) -> None:
     module = load(LOST)
     with caplog.at_level(logging.DEBUG):
         errors = [fail(lambda: module.total(ROWS)) for _ in range(20)]
@@ -81,7 +83,7 @@ def test_a_rest_is_lifted_by_hand(load: Callable[..., ModuleType]) -> None:
     assert command(module, "ledger", "verify").returncode == 0
 
 
-def test_budgets_outlast_processes(tmp_path: Path) -> None:
+def test_f21_budgets_outlast_processes(tmp_path: Path) -> None:
     with Crew(tmp_path / "project", 1) as crew:
         settings = crew.folder / "pyproject.toml"
         settings.write_text(settings.read_text().replace("heals_per_hour = 1000", "heals_per_hour = 2"))
@@ -117,7 +119,7 @@ def test_the_budget_of_a_function_is_its_own(tmp_path: Path) -> None:
         assert "repairs of load_sales in one.py" in got["notes"][0], got
 
 
-def test_thirteen_tries_above_cost_one_heal(load: Callable[..., ModuleType]) -> None:
+def test_f21_thirteen_tries_above_cost_one_heal(load: Callable[..., ModuleType]) -> None:
     module = load(
         """
         import functools

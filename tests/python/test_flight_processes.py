@@ -27,7 +27,7 @@ def healed(tmp_path_factory: pytest.TempPathFactory) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def test_sixteen_threads_of_four_processes_fail_together(tmp_path: Path, healed: str) -> None:
+def test_f05_sixteen_threads_of_four_processes_fail_together(tmp_path: Path, healed: str) -> None:
     total: Counter[str] = Counter()
     with Crew(tmp_path / "project", 4) as crew:
         for number in range(ROUNDS):
@@ -42,7 +42,7 @@ def test_sixteen_threads_of_four_processes_fail_together(tmp_path: Path, healed:
     assert total == {"load_sales healed": 64 * ROUNDS}
 
 
-def test_another_function_of_the_file_is_healed_and_restored_meanwhile(tmp_path: Path, healed: str) -> None:
+def test_f08_another_function_of_the_file_is_healed_and_restored_meanwhile(tmp_path: Path, healed: str) -> None:
     total: Counter[str] = Counter()
     with Crew(tmp_path / "project", 4) as crew:
         for number in range(ROUNDS):

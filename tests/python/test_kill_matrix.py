@@ -118,7 +118,7 @@ def check(folder: Path, turn: str, new: bytes) -> str:
 
 
 @pytest.mark.parametrize("turn", TURNS)
-def test_killed_at(tmp_path: Path, turn: str) -> None:
+def test_f13_killed_at(tmp_path: Path, turn: str) -> None:
     new = healed_text(tmp_path / "whole")
     runs = int(os.environ.get("KILL_RUNS", "1"))
     found = {check(tmp_path / f"run{number}", turn, new) for number in range(runs)}

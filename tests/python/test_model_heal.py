@@ -32,7 +32,7 @@ def prepare(tmp_path: Path, **more: Any) -> tuple[Path, Any, str]:
     return job, load(job, f"model_{tmp_path.name}"), source
 
 
-def test_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f37_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job, loaded, source = prepare(tmp_path)
     before = job.read_bytes()
     wrong = candidate(NAME, "right", source).replace('"osszeg" in row', '"osszag" in row')
@@ -47,7 +47,7 @@ def test_a_model_that_repeats_itself_is_run_once(tmp_path: Path, monkeypatch: py
     assert job.read_bytes() == before
 
 
-def test_a_second_good_answer_heals_with_two_calls(
+def test_f37_a_second_good_answer_heals_with_two_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     _, loaded, source = prepare(tmp_path)
@@ -62,7 +62,7 @@ def test_a_second_good_answer_heals_with_two_calls(
     assert not any("osszeg" in record.getMessage() for record in caplog.records if record.name == "sanare.model")
 
 
-def test_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f02_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job, loaded, source = prepare(tmp_path, decorator='@sanare.heal(proposers=["model"])')
     before = job.read_bytes()
     with ModelServer(reply(candidate(NAME, "right", source))) as server:
@@ -172,8 +172,13 @@ def test_calls_of_an_hour_hold_over_incidents(tmp_path: Path, monkeypatch: pytes
         assert len(server.requests) <= 2
 
 
-def test_secrets_of_the_source_go_out_as_numbers_and_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def test_f11_secrets_of_the_source_go_out_as_numbers_and_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = SECRET
     source = (
         "import sanare\n\n\ndef signed(value, key):\n    return value + len(key)\n\n\n"
         '@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": 1},), returns=41)])\n'
@@ -193,7 +198,26 @@ def test_secrets_of_the_source_go_out_as_numbers_and_come_back(tmp_path: Path, m
     report = sanare.last_report()
     assert "safety/" in report.attempts[0]["rejected_because"], report.attempts
     assert token not in report.to_json()
-    assert token.encode() not in b"".join(path.read_bytes() for path in (tmp_path / ".sanare").iterdir())
+
+
+@pytest.mark.xfail(
+    strict=True, reason="C41: the table `repairs`, kept for adoption, holds the function's text as it is"
+)
+def test_f11_a_secret_of_the_source_is_not_kept_with_the_repair(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = '@sanare.heal(proposers=["model"], examples=[sanare.Example(({"a": "1"},), returns=41)])\n'
+    text = f'def load(row):\n    api_key = "{SECRET}"\n    return int(row["a"]) + len(api_key)\n'
+    loaded = load(project(tmp_path, "import sanare\n\n\n" + head + text), f"kept_{tmp_path.name}")
+    good = head + text.replace(SECRET, "<redacted:secret-1>").replace(
+        'row["a"]', 'row["b"] if "b" in row else row["a"]'
+    )
+    with ModelServer(reply(good)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        result = loaded.load({"b": "5"})
+    if result != 45:
+        pytest.fail("not healed")
+    assert SECRET.encode() not in b"".join(path.read_bytes() for path in (tmp_path / ".sanare").iterdir())
 
 
 def run_sanare(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -270,7 +294,7 @@ except KeyError:
 @pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "aarch64"), reason="needs seccomp"
 )
-def test_without_a_model_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f14_without_a_model_no_socket_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(data: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITHOUT_SOCKETS, platform.machine(), str(tmp_path), data]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -55,7 +55,7 @@ def checks() -> Any:
 
 @needs_corpus
 @pytest.mark.parametrize("row", STRINGS, ids=lambda row: row["id"])
-def test_a_model_that_obeys_gets_nothing_done(
+def test_f16_f45_a_model_that_obeys_gets_nothing_done(
     tmp_path: Path, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     planted = row["text"]

@@ -31,7 +31,7 @@ def prepare(tmp_path: Path, name: str) -> tuple[Path, Any, Any, Any, str]:
 
 
 @pytest.mark.parametrize("name", list(BODIES))
-def test_the_right_candidate_is_accepted_with_one_call(
+def test_f35_the_right_candidate_is_accepted_with_one_call(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, loaded, old, new, source = prepare(tmp_path, name)
@@ -74,7 +74,7 @@ def test_a_bad_candidate_is_refused_by_name_and_the_next_is_told(
 
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("name", list(BODIES))
-def test_bad_candidates_alone_change_nothing(
+def test_f02_bad_candidates_alone_change_nothing(
     tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job, loaded, old, new, source = prepare(tmp_path, name)

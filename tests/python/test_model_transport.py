@@ -211,7 +211,7 @@ def test_a_refused_parameter_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "your parameter `temperature`" in sanare.last_report().summary
 
 
-def test_a_cut_reply_is_asked_for_again_with_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_f36_a_cut_reply_is_asked_for_again_with_more_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, module = job(tmp_path)
 
     def cut(peer: Any) -> None:

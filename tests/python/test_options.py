@@ -59,14 +59,14 @@ def test_good(name, value):
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in BAD for value in BAD[name]])
-def test_bad(name, value):
+def test_f15_bad(name, value):
     with pytest.raises(sanare.SettingsError) as found:
         sanare.heal(**{name: value})
     assert f"`{name}`" in str(found.value)
 
 
 @pytest.mark.parametrize("name", HINTS)
-def test_hints(name):
+def test_f15_hints(name):
     with pytest.raises(sanare.SettingsError) as found:
         sanare.heal(**{name: 1})
     message, _, hint = str(found.value).partition("\nhint: ")

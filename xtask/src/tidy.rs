@@ -2,6 +2,7 @@
 
 mod arrows;
 mod data;
+mod faults;
 mod text;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,9 @@ pub struct Waivers {
     /// Files or folders that may name machine paths or package sources, such as test data about them.
     #[serde(default)]
     places: BTreeMap<String, String>,
+    /// Faults of the fault suite that no test shows.
+    #[serde(default)]
+    faults: BTreeMap<String, String>,
 }
 
 /// A tracked file: its path relative to the root, with `/`, and its text if it is UTF-8.
@@ -52,6 +56,7 @@ pub fn problems(root: &Path) -> anyhow::Result<Vec<String>> {
     arrows::check(&files, &mut problems);
     text::check(&files, &waivers, &mut problems);
     data::check(&files, &mut problems);
+    faults::check(&files, &waivers, &mut problems);
     problems.sort();
     Ok(problems)
 }

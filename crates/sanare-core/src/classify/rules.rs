@@ -29,6 +29,8 @@ pub(super) struct Rule {
     statement: Vec<Pattern>,
     #[serde(default)]
     raised: bool,
+    #[serde(default)]
+    cause: Option<Class>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +85,13 @@ impl Rule {
             && !names(failure).any(|name| fits_any(&self.not, name))
             && (self.message.is_empty() || self.message.iter().any(|pattern| pattern.is_in(head(&failure.message))))
             && (self.statement.is_empty() || self.statement.iter().any(|pattern| pattern.is_in(statement(failure))))
+            && self.cause.is_none_or(|class| failure.cause.as_deref().is_some_and(|cause| is_of(cause, class)))
     }
+}
+
+/// Whether an exception by itself would be of this class.
+fn is_of(failure: &Failure, class: Class) -> bool {
+    first(failure, false).is_some_and(|rule| rule.class == class)
 }
 
 /// The exception's class, then its bases.

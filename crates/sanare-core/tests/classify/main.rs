@@ -70,6 +70,26 @@ fn deliberate_errors_are_respected_with_two_exceptions() {
     assert_eq!(classify(&raised).class, Class::Deliberate, "raised from a bug");
 }
 
+/// `urllib` says what went wrong only in the exception that its own stands around.
+#[test]
+fn an_address_that_could_not_be_reached_is_told_by_the_cause() {
+    let mut around = failure("urllib.error.URLError < OSError", "", "<ConnectionRefusedError>");
+    assert_eq!(classify(&around).class, Class::Bug, "nothing is known of it");
+    for (class, more) in [
+        ("ConnectionRefusedError < ConnectionError, OSError", "errno=111"),
+        ("socket.gaierror < OSError", "errno=-3"),
+        ("OSError", "errno=101"),
+        ("TimeoutError < OSError", ""),
+        ("ssl.SSLCertVerificationError < ssl.SSLError, OSError", ""),
+    ] {
+        around.cause = Some(Box::new(failure(class, more, "")));
+        assert_eq!(classify(&around).class, Class::Transient, "{class}");
+    }
+    // A `file:` address whose file is not there is no passing failure.
+    around.cause = Some(Box::new(failure("FileNotFoundError < OSError", "errno=2", "")));
+    assert_ne!(classify(&around).class, Class::Transient);
+}
+
 #[test]
 fn a_request_of_the_program_is_never_deliberate() {
     assert_eq!(classify(&failure("sanare.HealRequested", "raised", "wrong total")).class, Class::Bug);
