@@ -70,6 +70,15 @@ fn deliberate_errors_are_respected_with_two_exceptions() {
     assert_eq!(classify(&raised).class, Class::Deliberate, "raised from a bug");
 }
 
+/// What a repair's own helper raises is no purpose of the owner's.
+#[test]
+fn the_raise_of_a_repair_is_classified_as_if_nobody_had_raised_it() {
+    let mut raised = failure("KeyError < LookupError", "raised", "neither");
+    assert_eq!(classify(&raised).class, Class::Deliberate);
+    raised.by_repair = true;
+    assert_eq!(classify(&raised).class, Class::Drift);
+}
+
 #[test]
 fn a_request_of_the_program_is_never_deliberate() {
     assert_eq!(classify(&failure("sanare.HealRequested", "raised", "wrong total")).class, Class::Bug);

@@ -33,6 +33,9 @@ const CHECKERS: &[&str] = &["ValidationError", "SchemaError", "SchemaErrors"];
 /// Answers when the failing statement is `raise` or `assert`.
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let failure = &subject.problem.failure;
+    if failure.by_repair {
+        return None;
+    }
     let class = failure.class.rsplit('.').next().unwrap_or_default();
     if CHECKERS.contains(&class) {
         return Some(refused(Reason::Deliberate, "a validation refused the data"));
