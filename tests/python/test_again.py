@@ -167,7 +167,7 @@ def test_a_helper_that_the_owner_edited_is_the_owners(tmp_path: Path) -> None:
     job = Job(tmp_path, CSV)
     for names in NAMES[:2]:
         assert job.call(csv_of(names)) == {"value": EXPECTED}
-    edited = job.source().replace("raise KeyError(f", "raise KeyError(f\"ask Eva: \" f", 1)
+    edited = job.source().replace("raise KeyError(f", 'raise KeyError(f"ask Eva: " f', 1)
     assert edited != job.source()
     job.file.write_text(edited, encoding="utf-8")
     found = job.call(csv_of(NAMES[2]))
@@ -265,7 +265,5 @@ def test_other_kinds_are_right_or_refused_and_known_shapes_stay_right(tmp_path: 
             known.append(shape)
         else:
             assert at == 2 and "on purpose" not in found["notes"], (found, job.source())
-            print(kind, found)
         for earlier in known:
             assert job.call(earlier) == {"value": expected}, job.source()
-    print(job.source())

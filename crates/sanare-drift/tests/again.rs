@@ -111,6 +111,14 @@ fn a_raise_that_is_not_the_repairs_stays_deliberate() {
 }
 
 #[test]
+fn no_layer_goes_around_what_a_helper_checks() {
+    let once = layer(&problem(DICT, &table("amount"), &table("osszeg"), false));
+    let mut checks = problem(&once, &table("osszeg"), &table("betrag"), true);
+    checks.failure.class = "ValueError".into();
+    assert_eq!(refused(&checks), "no_proposer");
+}
+
+#[test]
 fn a_helper_that_was_edited_is_left_alone() {
     let once = layer(&problem(DICT, &table("amount"), &table("osszeg"), false));
     let edited = once.replace("return row[key]", "return row[key].strip()");
