@@ -25,6 +25,8 @@ pub struct Failure {
     pub frames: Vec<Frame>,
     /// Whether the failing statement is a `raise` or `assert` in a project frame.
     pub deliberate: bool,
+    /// Whether that statement stands in a helper that an accepted repair wrote: no purpose of the owner's.
+    pub by_repair: bool,
 }
 
 /// One project frame at the moment of the raise.

@@ -1,5 +1,6 @@
 //! What the target's source says about the data it reads: values known from the text, and where names come from.
 
+pub mod known;
 pub mod table_origin;
 pub mod table_reader;
 pub mod table_reads;

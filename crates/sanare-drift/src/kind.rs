@@ -21,6 +21,7 @@ mod not_data;
 mod null_word;
 pub(crate) mod number_format;
 mod object;
+mod object_again;
 #[cfg(test)]
 mod object_cases;
 mod object_date;
@@ -104,6 +105,7 @@ pub const ALL: &[Kind] = &[
     Kind { name: "flag", answer: flag::answer },
     Kind { name: "null_word", answer: null_word::answer },
     Kind { name: "library", answer: library::answer },
+    Kind { name: "object_again", answer: object_again::answer },
     Kind { name: "object", answer: object::answer },
     Kind { name: "object_xml", answer: object_xml::answer },
     Kind { name: "object_xml_none", answer: object_xml_none::answer },

@@ -32,6 +32,7 @@ pub fn failure(described: &Bound<'_, PyDict>, reader: &mut Reader, origin: Origi
         explicit_cause: flag(described, "explicit"),
         frames: Vec::new(),
         deliberate: flag(described, "deliberate"),
+        by_repair: false,
     }
 }
 

@@ -46,8 +46,9 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
     let arguments = arguments(request, &mut reader, 0);
     failure.frames =
         frames.as_ref().map(|list| failure::frames(list, Some(&mut reader), Origin::Live)).unwrap_or_default();
-    // A failure that no change of code repairs is captured for the record alone.
-    let repairable = matches!(classify(&failure).class, Class::Drift | Class::Library | Class::Bug);
+    // A failure that no change of code repairs is captured for the record alone. What was raised on purpose may have been
+    // raised by a repair: the store knows that.
+    let repairable = matches!(classify(&failure).class, Class::Drift | Class::Library | Class::Bug | Class::Deliberate);
     let (source_trouble, unsupported) = trouble(request, &error, &path, &project);
     HealRequest {
         project: project.name(),

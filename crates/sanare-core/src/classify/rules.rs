@@ -77,7 +77,7 @@ fn table() -> &'static [Rule] {
 
 impl Rule {
     fn fits(&self, failure: &Failure) -> bool {
-        (!self.raised || failure.deliberate)
+        (!self.raised || failure.deliberate && !failure.by_repair)
             && (self.errno.is_empty()
                 || failure.errno.is_some_and(|number| self.errno.iter().any(|name| is(name, number))))
             && (self.status.is_empty() || failure.http_status.is_some_and(|status| self.status.contains(&status)))

@@ -90,6 +90,15 @@ fn an_address_that_could_not_be_reached_is_told_by_the_cause() {
     assert_ne!(classify(&around).class, Class::Transient);
 }
 
+/// What a repair's own helper raises is no purpose of the owner's.
+#[test]
+fn the_raise_of_a_repair_is_classified_as_if_nobody_had_raised_it() {
+    let mut raised = failure("KeyError < LookupError", "raised", "neither");
+    assert_eq!(classify(&raised).class, Class::Deliberate);
+    raised.by_repair = true;
+    assert_eq!(classify(&raised).class, Class::Drift);
+}
+
 #[test]
 fn a_request_of_the_program_is_never_deliberate() {
     assert_eq!(classify(&failure("sanare.HealRequested", "raised", "wrong total")).class, Class::Bug);

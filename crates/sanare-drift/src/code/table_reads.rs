@@ -164,6 +164,11 @@ impl<'a> Code<'a> {
         {
             self.handed_on(known, failed, &mut reads);
         }
+        for alias in self.known_names() {
+            if !reads.aliases.contains(&alias) {
+                reads.aliases.push(alias);
+            }
+        }
         let made = self.made(readers);
         reads.all.retain(
             |read| !matches!(&read.key, Key::Name(name) if made.contains(name.as_str()) && !known.contains(name)),
@@ -278,7 +283,11 @@ impl<'a> Code<'a> {
                         expr,
                         call.arguments.find_positional(1),
                     );
-                    reads.aliases.extend(aliases.iter().map(|alias| ((*name).to_owned(), (*alias).to_owned())));
+                    for alias in aliases.iter().map(|alias| ((*name).to_owned(), (*alias).to_owned())) {
+                        if !reads.aliases.contains(&alias) {
+                            reads.aliases.push(alias);
+                        }
+                    }
                 }
             }
             (function, None) => {

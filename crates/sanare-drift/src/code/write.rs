@@ -1,6 +1,6 @@
 //! Writing into the target: helper functions in the manner of the file, and the edits around them.
 
-use sanare_source::ast::Stmt;
+use sanare_source::ast::{Stmt, StmtFunctionDef};
 use sanare_source::edit::{self, Edit};
 use sanare_source::size::Ranged;
 
@@ -91,6 +91,19 @@ impl<'a, 'c> Writer<'a, 'c> {
     /// Adds a helper function: lines with four spaces a level, double quotes, no line ends.
     pub fn helper(&mut self, text: &str) {
         self.helpers.push(text.trim_matches('\n').to_owned());
+    }
+
+    /// Gives a helper of an earlier layer this text, written like that of [`Writer::helper`].
+    pub fn rewrite(&mut self, helper: &StmtFunctionDef, text: &str) {
+        let whole = self.code.source.text();
+        let newline = if whole.contains("\r\n") { "\r\n" } else { "\n" };
+        let indent = edit::indentation(whole, helper.start().to_usize());
+        let outer = edit::indentation(whole, self.code.target.name.start().to_usize());
+        let unit = indent.strip_prefix(outer).filter(|unit| !unit.is_empty()).unwrap_or("    ");
+        let single = self.prefers_single();
+        let lines: Vec<String> = text.lines().map(|line| laid_out(line, indent, unit, single)).collect();
+        let block = lines.join(newline);
+        self.replace(helper, block.strip_prefix(indent).unwrap_or(&block));
     }
 
     /// The module's new text; nothing if the target's body cannot take a helper.

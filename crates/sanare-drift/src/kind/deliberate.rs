@@ -34,6 +34,12 @@ const CHECKERS: &[&str] = &["ValidationError", "SchemaError", "SchemaErrors"];
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let failure = &subject.problem.failure;
     let class = failure.class.rsplit('.').next().unwrap_or_default();
+    if failure.by_repair {
+        // A name that is not there may have another one now. What else a helper refuses it refuses for good reason: no
+        // layer goes around its check.
+        let why = "a helper of an earlier repair refuses this data, which has a form that it does not know";
+        return (class != "KeyError").then(|| refused(Reason::NoProposer, why));
+    }
     if CHECKERS.contains(&class) {
         return Some(refused(Reason::Deliberate, "a validation refused the data"));
     }

@@ -1,6 +1,9 @@
 //! Columns whose names changed: other spelling, another word, another language. The expected name and its alias are
 //! both read; without either the code raises what it raised before.
 
+use sanare_source::ast::Expr;
+
+use crate::code::known::{self, Alias};
 use crate::code::table_reader::Form;
 use crate::code::table_reads::{Key, Read, Via};
 use crate::code::write::Writer;
@@ -13,7 +16,7 @@ use crate::table::Tables;
 pub fn answer(subject: &Subject) -> Option<Answer> {
     let tables = subject.tables();
     let (at, reader, view) = tables.first_of_any_form()?;
-    if ["with_known_names", "column_names"].iter().any(|helper| tables.code.has(helper)) {
+    if tables.code.has("column_names") {
         return None;
     }
     if tables.missing(subject.problem, at, view).is_empty() {
@@ -24,7 +27,9 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         Ok(mappings) => mappings,
         Err(refusal) => return Some(Answer::Refused(refusal)),
     };
-    let source = if reader.form == Form::Cells {
+    let source = if tables.code.has("with_known_names") {
+        with_one_more(tables, &mappings)
+    } else if reader.form == Form::Cells {
         in_places(tables, at, &mappings)
     } else if reader.form.is_frame() {
         in_frame(tables, at, &mappings)
@@ -38,56 +43,110 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
     Some(Layers::mapped("header_renamed", source, mappings, changes.join(", ")))
 }
 
-/// Whether every read of the renamed columns is a plain subscript in the target.
+/// The names that the helper of an earlier layer knows, and these.
+fn with_one_more(tables: &Tables, mappings: &[Mapping]) -> Option<String> {
+    let (helper, known) = (tables.code.helper("with_known_names")?, tables.code.known_names());
+    // A name of then that means another column now: the helper cannot tell the two data apart.
+    if mappings.iter().any(|new| known.iter().any(|(_, seen)| *seen == new.seen)) {
+        return None;
+    }
+    let mut writer = Writer::new(&tables.code);
+    let there = tables.code.text(helper);
+    let is_form =
+        |form: &&known::Form| known::is_text(there, &form("", &dictionary(&writer, &known), known::several(&known)));
+    let form = known::FORMS.iter().find(is_form)?;
+    let all: Vec<Alias> = known.into_iter().chain(mappings.iter().map(alias)).collect();
+    let text = form(&keeping(&all), &dictionary(&writer, &all), known::several(&all));
+    writer.rewrite(helper, &text);
+    writer.finish()
+}
+
+/// Whether every read of the renamed columns is a plain subscript in the target, or one that has aliases already.
 fn only_subscripts(tables: &Tables, at: usize, mappings: &[Mapping]) -> bool {
     let renamed =
         |read: &&Read| matches!(&read.key, Key::Name(name) if mappings.iter().any(|one| one.expected == *name));
     let mut reads = tables.reads.all.iter().filter(|read| read.reader == at).filter(renamed).peekable();
-    reads.peek().is_some() && reads.all(|read| read.via == Via::Subscript && read.literal.is_some())
+    let plain = |read: &Read| match read.via {
+        Via::Subscript => true,
+        Via::Helper => read.expr.as_call_expr().is_some_and(|call| crate::code::called(call).0 == "field"),
+        _ => false,
+    };
+    reads.peek().is_some() && reads.all(|read| plain(read) && read.literal.is_some())
 }
 
-/// `row["amount"]` becomes `field(row, "amount", "osszeg")`.
+/// `row["amount"]` becomes `field(row, "amount", "osszeg")`, and that becomes `field(row, "amount", "osszeg", "betrag")`.
 fn in_reads(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> {
     let mut writer = Writer::new(&tables.code);
-    for mapping in mappings {
-        for read in tables.reads.of(at, &Key::Name(mapping.expected.clone())) {
-            let (subscript, literal) = (read.expr.as_subscript_expr()?, read.literal?);
-            let row = tables.code.text(&*subscript.value);
-            let name = tables.code.text(literal);
-            let alias = crate::code::write::quoted(&mapping.seen, name.starts_with('\''));
-            writer.replace(read.expr, format!("field({row}, {name}, {alias})"));
+    let mut all: Vec<Alias> = Vec::new();
+    for read in tables.reads.all.iter().filter(|read| read.via == Via::Helper) {
+        let call = read.expr.as_call_expr().filter(|call| crate::code::called(call).0 == "field");
+        let Some((call, Key::Name(name))) = call.map(|call| (call, &read.key)) else { continue };
+        for seen in call.arguments.args.iter().skip(2).filter_map(crate::code::text_of) {
+            let alias = (name.clone(), seen.to_owned());
+            if !all.contains(&alias) {
+                all.push(alias);
+            }
         }
     }
-    writer.helper(&format!(
-        "def field(row, name, alias):\n    # {}; the old name is tried first\n    for key in (name, alias):\n        \
-         if key in row:\n            return row[key]\n    raise KeyError(f\"neither {{name!r}} nor {{alias!r}} in {{list(row)}}\")",
-        renames(mappings)
-    ));
+    all.extend(mappings.iter().map(alias));
+    for mapping in mappings {
+        for read in tables.reads.of(at, &Key::Name(mapping.expected.clone())) {
+            let name = tables.code.text(read.literal?);
+            let alias = crate::code::write::quoted(&mapping.seen, name.starts_with('\''));
+            match read.expr {
+                Expr::Call(call) => writer.after(call.arguments.args.last()?, format!(", {alias}")),
+                other => {
+                    let row = tables.code.text(&*other.as_subscript_expr()?.value);
+                    writer.replace(read.expr, format!("field({row}, {name}, {alias})"));
+                }
+            }
+        }
+    }
+    let comment = format!("{}; the old name is tried first", known::said(&all));
+    match tables.code.helper("field") {
+        None => writer.helper(&known::field("row", &comment, known::several(&all))),
+        Some(helper) => {
+            let parameter = helper.parameters.iter().next()?.name().to_string();
+            let of_many = |several| known::is_text(tables.code.text(helper), &known::field(&parameter, "", several));
+            if !of_many(true) && !of_many(false) {
+                return None;
+            }
+            let several = of_many(true) || known::several(&all);
+            writer.rewrite(helper, &known::field(&parameter, &comment, several));
+        }
+    }
     writer.finish()
 }
 
 /// The reader's header gets the known names, so that everything that reads by name goes on as before.
 fn in_header(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> {
     let reader = tables.readers.get(at)?;
-    let mut writer = Writer::new(&tables.code);
-    let names = aliases(&writer, mappings);
-    let comment = format!("# {}; a column that has its old name keeps it", renames(mappings));
+    let form = if reader.form == Form::Dict { known::of_reader } else { known::of_rows };
     let whole = if reader.form == Form::Dict { reader.whole } else { outermost(tables, reader.whole) };
+    let mut writer = Writer::new(&tables.code);
     writer.wrap(whole, "with_known_names", &[]);
-    if reader.form == Form::Dict {
-        writer.helper(&format!(
-            "def with_known_names(reader):\n    {comment}\n    known = {names}\n    there = reader.fieldnames or []\n    \
-             reader.fieldnames = [\n        known[name] if name in known and known[name] not in there else name for name in there\n    ]\n    \
-             return reader"
-        ));
-    } else {
-        writer.helper(&format!(
-            "def with_known_names(rows):\n    {comment}\n    known = {names}\n    for number, row in enumerate(rows):\n        \
-             if number == 0:\n            row = [known[name] if name in known and known[name] not in row else name for name in row]\n        \
-             yield row"
-        ));
-    }
+    let helper = first_helper(&writer, form, mappings);
+    writer.helper(&helper);
     writer.finish()
+}
+
+fn first_helper(writer: &Writer, form: known::Form, mappings: &[Mapping]) -> String {
+    let all: Vec<Alias> = mappings.iter().map(alias).collect();
+    form(&keeping(&all), &dictionary(writer, &all), false)
+}
+
+fn alias(mapping: &Mapping) -> Alias {
+    (mapping.expected.clone(), mapping.seen.clone())
+}
+
+fn keeping(aliases: &[Alias]) -> String {
+    format!("{}; a column that has its old name keeps it", known::said(aliases))
+}
+
+fn dictionary(writer: &Writer, aliases: &[Alias]) -> String {
+    let pairs: Vec<String> =
+        aliases.iter().map(|(expected, seen)| format!("{}: {}", writer.quote(seen), writer.quote(expected))).collect();
+    format!("{{{}}}", pairs.join(", "))
 }
 
 /// Where the code keeps the places of the names, they are kept by the known names.
@@ -103,12 +162,8 @@ fn in_places(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String>
     for whole in places {
         writer.wrap(whole, "with_known_names", &[]);
     }
-    let names = aliases(&writer, mappings);
-    writer.helper(&format!(
-        "def with_known_names(places):\n    # {}; a column that has its old name keeps it\n    known = {names}\n    \
-         return {{known[name] if name in known and known[name] not in places else name: at for name, at in places.items()}}",
-        renames(mappings)
-    ));
+    let helper = first_helper(&writer, known::of_places, mappings);
+    writer.helper(&helper);
     writer.finish()
 }
 
@@ -117,7 +172,7 @@ fn in_frame(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> 
     let reader = tables.readers.get(at)?;
     let call = reader.call?;
     let mut writer = Writer::new(&tables.code);
-    let names = aliases(&writer, mappings);
+    let all: Vec<Alias> = mappings.iter().map(alias).collect();
     let used_by_reader = mappings.iter().any(|mapping| {
         let reads = tables.reads.of(at, &Key::Name(mapping.expected.clone()));
         reads.into_iter().any(|read| {
@@ -152,43 +207,18 @@ fn in_frame(tables: &Tables, at: usize, mappings: &[Mapping]) -> Option<String> 
             .map(|keyword| format!(", {}", tables.code.text(keyword)))
             .collect();
         writer.helper(&format!(
-            "def column_names({path}):\n    # {}; a column that has its old name keeps it\n    known = {names}\n    \
+            "def column_names({path}):\n    # {}\n    known = {}\n    \
              there = list({module}({path}, nrows=0{kept}).columns)\n    \
              return [known[name] if name in known and known[name] not in there else name for name in there]",
-            renames(mappings)
+            keeping(&all),
+            dictionary(&writer, &all)
         ));
         let last = call.arguments.iter_source_order().last()?;
         writer.after(last.value(), format!(", header=0, names=column_names({path})"));
     } else {
         writer.wrap(reader.whole, "with_known_names", &[]);
-        writer.helper(&format!(
-            "def with_known_names(frame):\n    # {}; a column that has its old name keeps it\n    known = {names}\n    \
-             return frame.rename(columns={{new: old for new, old in known.items() if old not in frame.columns}})",
-            renames(mappings)
-        ));
+        let helper = first_helper(&writer, known::of_frame, mappings);
+        writer.helper(&helper);
     }
     writer.finish()
-}
-
-fn aliases(writer: &Writer, mappings: &[Mapping]) -> String {
-    let pairs: Vec<String> =
-        mappings.iter().map(|one| format!("{}: {}", writer.quote(&one.seen), writer.quote(&one.expected))).collect();
-    format!("{{{}}}", pairs.join(", "))
-}
-
-fn renames(mappings: &[Mapping]) -> String {
-    let pairs: Vec<String> = mappings
-        .iter()
-        .enumerate()
-        .map(|(at, one)| {
-            let verb = if at == 0 { " was renamed to " } else { " to " };
-            format!("{}{verb}{}", plain(&one.expected), plain(&one.seen))
-        })
-        .collect();
-    pairs.join(", ")
-}
-
-/// A name inside a comment: one line, nothing hidden.
-fn plain(name: &str) -> String {
-    name.chars().filter(|letter| !letter.is_control() && *letter != '\u{feff}').collect::<String>().trim().to_owned()
 }

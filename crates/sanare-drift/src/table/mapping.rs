@@ -41,7 +41,14 @@ impl<'a> Tables<'a> {
     pub fn expected(&self, at: usize, table: Option<&TableShape>) -> Vec<Expected> {
         let needed = self.needed(at, table);
         let mut expected: Vec<Expected> = Vec::new();
-        for (position, (name, profile)) in table.iter().flat_map(|table| table.columns.iter()).enumerate() {
+        for (position, (column, profile)) in table.iter().flat_map(|table| table.columns.iter()).enumerate() {
+            // What an earlier layer takes for a name is that name's column, not another one.
+            let has = |name: &String| table.is_some_and(|table| table.columns.iter().any(|(other, _)| other == name));
+            let known_as = self.reads.aliases.iter().find(|(known, seen)| seen == column && !has(known));
+            let name = known_as.map_or(column, |(known, _)| known);
+            if known_as.is_some() && expected.iter().any(|field| field.name == *name) {
+                continue;
+            }
             expected.push(Expected {
                 name: name.clone(),
                 needed: needed.contains(name) || self.reads_place(at, position),

@@ -1,6 +1,7 @@
 //! Healing one failing call.
 
 mod adopt;
+mod again;
 mod breaker;
 mod flight;
 
@@ -212,7 +213,9 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     // What is recorded was read within the budgets of evidence; a repair may look at more.
     let recorded = recorded(&request.evidence, settings.map_or(Amounts::LEAST, Amounts::on_disk));
     let only_looked_at = matches!(incident.rules.mode, Mode::Observe | Mode::Off);
-    if let Some(More(complete)) = more.filter(|_| !only_looked_at) {
+    request.evidence.failure.by_repair = again::raised_by_repair(store, &request);
+    let on_purpose = sanare_core::classify::classify(&request.evidence.failure).class == Class::Deliberate;
+    if let Some(More(complete)) = more.filter(|_| !only_looked_at && !on_purpose) {
         complete(&mut request.evidence);
     }
     if request.in_memory && incident.rules.write == Write::File && request.source_trouble.is_none() {

@@ -42,6 +42,7 @@ impl Proposer for DriftProposer {
         };
         let twins = sanare_drift::twin::twins(&problem);
         let mut layers: Vec<Layer> = Vec::new();
+        let helper = failing_in(&problem.failure).filter(|_| problem.failure.by_repair).map(str::to_owned);
         loop {
             let layer = match sanare_drift::engine::next_layer(&problem) {
                 Answer::Layer(layer) => layer,
@@ -58,7 +59,11 @@ impl Proposer for DriftProposer {
                     self.lock.offer(&candidate.function, entries(&layers));
                     return Ok(candidate);
                 }
-                Next::Failed(failure) if layers.len() < LAYERS => problem.failure = *failure,
+                Next::Failed(failure) if layers.len() < LAYERS => {
+                    // The same helper may lack a further name: it is the repair's as it was.
+                    let again = helper.is_some() && failing_in(&failure) == helper.as_deref();
+                    problem.failure = Failure { by_repair: failure.deliberate && again, ..*failure };
+                }
                 Next::Failed(failure) => {
                     let text = format!("after {LAYERS} layers it still raises {}: {}", failure.class, failure.message);
                     return Err(plain(Reason::NoProposer, text));
@@ -126,6 +131,11 @@ fn entries(layers: &[Layer]) -> Vec<Entry> {
 fn rule_ids(evidence: &[String]) -> Vec<String> {
     let id = |line: &String| line.split(' ').next().map(str::to_owned);
     evidence.iter().filter_map(id).filter(|id| id.len() <= 2 && id.starts_with(['I', 'S'])).collect()
+}
+
+/// The function that raised.
+fn failing_in(failure: &Failure) -> Option<&str> {
+    failure.frames.last().map(|frame| frame.function.as_str())
 }
 
 enum Next {

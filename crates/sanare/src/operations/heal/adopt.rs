@@ -237,7 +237,7 @@ impl<'a> Adoption<'a> {
 
 /// The report of a repair that is in force by its records, if the text in the store is the one that they name. A row that
 /// was altered by hand is none.
-fn accepted(store: &dyn Store, receipt: &Receipt) -> Option<Report> {
+pub(super) fn accepted(store: &dyn Store, receipt: &Receipt) -> Option<Report> {
     let records = store.records(&receipt.incident).ok()?;
     let text = Digest::of(receipt.text.as_bytes());
     let named = records.iter().rev().find(|record| matches!(record.step.as_str(), "prepared" | "waiting"))?;
