@@ -102,7 +102,7 @@ fn import(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<F
 }
 
 fn calls(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Figure>> {
-    let [ours, peer] = both(workshop, ours, peer, "benches/call_cost.py", "31")?;
+    let [ours, peer] = both(workshop, ours, peer, "benches/call_cost.py", "101")?;
     let bars = [("sync function", 3.0), ("method", 3.0), ("async function", 10.0), ("generator item", 3.0)];
     let figure = |(form, bar): (&str, f64)| -> anyhow::Result<Figure> {
         Ok(Figure {
