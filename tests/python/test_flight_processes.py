@@ -14,7 +14,7 @@ from flight_project import Crew, check_got
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox and process marks")
 
-ROUNDS = int(os.environ.get("SANARE_STRESS_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("STRESS_ROUNDS", "6"))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,16 @@ def test_a_killed_holder_is_followed_at_once(tmp_path: Path, healed: str, turn: 
 
 @pytest.mark.parametrize("turn", ["recorded checked", "recorded prepared", "before_write", "after_write", "after_swap"])
 def test_the_late_write_of_a_frozen_holder_is_refused(tmp_path: Path, healed: str, turn: str) -> None:
-    with Crew(tmp_path / "project", 2) as crew:
+    # Whether the holder has the store or the file's folder locked when the signal comes is chance: then nobody can take
+    # over, the others have their own exception, and there is no late write to be looked at.
+    for attempt in range(8):
+        if late_write(tmp_path / f"project_{attempt}", healed, turn):
+            return
+    pytest.fail("eight times the holder stood still with something locked")
+
+
+def late_write(folder: Path, healed: str, turn: str) -> bool:
+    with Crew(folder, 2) as crew:
         holder, other = crew.workers
         path = crew.write("job")
         crew.load("job")
@@ -89,6 +98,12 @@ def test_the_late_write_of_a_frozen_holder_is_refused(tmp_path: Path, healed: st
         # WUNTRACED: until it stands still.
         os.waitpid(holder.process.pid, os.WUNTRACED)
         got = other.ask(go={"load_sales": 2})
+        if check_got(got) == {"load_sales raised": 2}:
+            assert all("busy" in one["notes"][0] or "store" in one["notes"][0] for one in got), got
+            os.kill(holder.process.pid, signal.SIGCONT)
+            check_got(holder.answer())
+            crew.verify()
+            return False
         assert check_got(got) == {"load_sales healed": 2}
         assert path.read_text(encoding="utf-8") == healed
         before = path.stat()
@@ -100,6 +115,7 @@ def test_the_late_write_of_a_frozen_holder_is_refused(tmp_path: Path, healed: st
         # The late one may adopt what the other made; it records no further step of its own.
         assert {**after, "adopted": 0} == {**records, "adopted": 0}
         crew.verify()
+    return True
 
 
 def test_both_hold_the_same_input(healed: str) -> None:

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOADER = '''import csv
+LOADER = """import csv
 
 
 def load(path):
     with open(path, newline="", encoding="utf-8") as fh:
         return sum(int(row["amount"]) for row in csv.DictReader(fh))
-'''
+"""
 
 
 def healed(folder: Path) -> Path:
