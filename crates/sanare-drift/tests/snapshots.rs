@@ -2,6 +2,7 @@
 //!
 //! One file a kind under `snapshots/`; `UPDATE=1` writes the `healed` part anew. No Python is needed.
 
+#![allow(clippy::disallowed_methods, reason = "tests read and write their snapshots")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::Path;
@@ -32,7 +33,7 @@ fn bytes(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("\\x") {
-        out.extend_from_slice(rest[..at].as_bytes());
+        out.extend_from_slice(&rest.as_bytes()[..at]);
         out.push(u8::from_str_radix(&rest[at + 2..at + 4], 16).expect("two hex digits"));
         rest = &rest[at + 4..];
     }
