@@ -101,7 +101,9 @@ def main() -> None:
     peer = which == "healing_agent"
     logging.getLogger("sanare").addHandler(logging.NullHandler())
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    (folder / "pyproject.toml").write_text('[project]\nname = "bench"\n', encoding="utf-8")
+    # More heals in an hour than a project is allowed by itself.
+    settings = '[project]\nname = "bench"\n\n[tool.sanare.heal.breaker]\nheals_per_hour = 1000\n'
+    (folder / "pyproject.toml").write_text(settings, encoding="utf-8")
     os.chdir(folder)
     if peer:
         prepare_peer(folder)
