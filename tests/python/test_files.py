@@ -143,14 +143,18 @@ def test_symlink(tmp_path: Path) -> None:
     assert (folder / "job.py").is_symlink() and "osszeg" in real.read_text()
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="C101: the project is looked for from the real path, so that a file behind a link out of it is healed there",
+)
 def test_symlink_out_of_the_project(tmp_path: Path) -> None:
     folder = project(tmp_path / "job")
     outside = tmp_path / "outside.py"
     outside.write_text("".join(texts()))
     (folder / "job.py").symlink_to(outside)
     shown = run(folder)
-    # Its real path lies in a folder without any project: that folder is its project, and the link is followed.
-    assert outside.read_text() == "".join(texts()) or shown == "2000\n"
+    assert "raised 'amount'" in shown and "sanare: refused" in shown
+    assert outside.read_text() == "".join(texts())
 
 
 def test_hard_links(tmp_path: Path) -> None:

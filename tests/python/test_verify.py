@@ -85,7 +85,7 @@ def test_what_was_red_before_is_skipped_and_a_person_is_asked(make):
     assert "verify" in report["summary"]
 
 
-def test_a_flaky_command_runs_once_with_the_candidate(make, tmp_path):
+def test_a_command_that_passes_at_its_first_run_is_accepted(make, tmp_path):
     script = """
     import os, sys
     runs = os.path.join(os.environ["TMPDIR"], "runs")
