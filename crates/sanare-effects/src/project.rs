@@ -21,23 +21,36 @@ const MARKERS: [&str; 4] = [".git", "pyproject.toml", "setup.cfg", "setup.py"];
 impl Project {
     /// The project of a source file: the nearest folder upward with settings, else with a marker, else the file's own.
     /// The search looks into a repository's root, the home folder and the root of the file system, and no further up.
+    ///
+    /// It goes up the path by which the program knows the file. Searched from the real path, a link out of the project
+    /// would lead into whatever project lies there, and C101 would never refuse it.
     pub fn of_file(file: &Path, home: Option<&Path>) -> Self {
-        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-        Self::of_folder(file.parent().unwrap_or(Path::new("/")), home)
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        if folder.components().any(|part| part == std::path::Component::ParentDir) {
+            // What lies above `a/../b` by its letters is not what lies above it on the disk.
+            return Self::search(&real(folder), home);
+        }
+        Self::search(folder, home)
     }
 
     /// The same from a folder: where the command line stands.
     pub fn of_folder(folder: &Path, home: Option<&Path>) -> Self {
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
-        let reachable = reachable(&folder, home.as_deref());
+        Self::search(&real(folder), home)
+    }
+
+    fn search(folder: &Path, home: Option<&Path>) -> Self {
+        let home = home.map(real);
+        let reachable = reachable(folder, home.as_deref());
         for candidate in &reachable {
             if let Some(settings) = settings_in(candidate) {
-                return Self { root: candidate.to_path_buf(), settings: Some(settings) };
+                let root = real(candidate);
+                let settings = settings.file_name().map(|name| root.join(name));
+                return Self { root, settings };
             }
         }
         let marked = reachable.iter().find(|candidate| MARKERS.iter().any(|marker| candidate.join(marker).exists()));
-        Self { root: marked.map_or(folder.clone(), |root| root.to_path_buf()), settings: None }
+        Self { root: real(marked.map_or(folder, |root| *root)), settings: None }
     }
 
     /// Its name where the settings give none: owner and name of the `origin` remote, the package's name, the folder's.
@@ -52,11 +65,16 @@ impl Project {
     }
 }
 
+/// The path behind all links, where there is one.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
 fn reachable<'a>(folder: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let mut reachable = Vec::new();
     for candidate in folder.ancestors() {
         reachable.push(candidate);
-        if candidate.join(".git").exists() || Some(candidate) == home {
+        if candidate.join(".git").exists() || home.is_some_and(|home| candidate == home || real(candidate) == home) {
             break;
         }
     }

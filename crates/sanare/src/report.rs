@@ -9,6 +9,8 @@ use sanare_core::ledger::Record;
 use sanare_core::model::usage::Usage;
 use sanare_core::outcome::{Outcome, Reason, Status};
 use sanare_core::port::{Store, StoreFault};
+use sanare_core::redact::Redactor;
+use sanare_core::step::Step;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -124,6 +126,16 @@ impl Report {
             report.occurrences = report.occurrences.max(store.rest(&report.fingerprint)?.occurrences);
         }
         Ok(report)
+    }
+
+    /// With the end that its ledger lacks: the store that failed may not have taken the closing record either, and a
+    /// report that says nothing would leave its reader without the reason.
+    pub(crate) fn with_end(mut self, last: &Step, at: u64) -> Self {
+        if matches!(last, Step::Closed(_)) && self.outcome.is_empty() {
+            self.closed(&Redactor::standard().json(&last.payload()).into_inner(), at);
+            self.next = next::steps(&self);
+        }
+        self
     }
 
     fn take(&mut self, record: &Record) {
@@ -347,4 +359,30 @@ pub(crate) fn text(json: &Json) -> String {
 
 fn texts(json: &Json) -> Vec<String> {
     json.as_array().into_iter().flatten().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sanare_core::id::Id;
+    use sanare_core::outcome::{Outcome, Reason};
+    use sanare_core::step::{Closed, Step};
+
+    use super::Report;
+
+    fn closed(reason: Reason, detail: &str) -> Step {
+        Step::Closed(Closed { outcome: Outcome::Escalated, reason, detail: detail.to_owned(), declined: Vec::new() })
+    }
+
+    #[test]
+    fn an_end_that_could_not_be_recorded_is_told_all_the_same() {
+        let id = Id::new("inc", 1_000, 7);
+        let end = closed(Reason::Internal, "the store is in use by another process");
+        let report = Report::from_records(&id, &[]).with_end(&end, 2_000);
+        assert_eq!((report.status.as_str(), report.outcome.as_str()), ("closed", "escalated"));
+        assert_eq!(report.summary, "the store is in use by another process");
+        // What is recorded stands.
+        assert_eq!(report.clone().with_end(&closed(Reason::Cooldown, "something else"), 3_000), report);
+        let open = Report::from_records(&id, &[]);
+        assert_eq!(open.clone().with_end(&Step::Evident, 2_000), open);
+    }
 }

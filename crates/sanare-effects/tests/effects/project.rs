@@ -122,3 +122,37 @@ fn targets() {
     assert_eq!(judge("app/all.zip/m.py"), "the source lies inside an archive");
     assert!(judge("app/none.py").starts_with("there is no source file"));
 }
+
+#[test]
+fn the_project_of_a_link_is_the_links() {
+    let folder = Folder::new("project_links");
+    let below = |path: &str| folder.path().canonicalize().unwrap().join(path);
+    for path in ["app/inner", "other", "releases/3", "plain", "h"] {
+        std::fs::create_dir_all(folder.path().join(path)).unwrap();
+    }
+    for path in ["app/sanare.toml", "app/inner/m.py", "other/sanare.toml", "other/m.py", "plain/m.py", "releases/3/m.py"] {
+        std::fs::write(folder.path().join(path), "").unwrap();
+    }
+    symlink(below("other/m.py"), below("app/out.py")).unwrap();
+    symlink(below("other"), below("app/lib")).unwrap();
+    symlink(below("plain"), below("app/plain")).unwrap();
+    symlink("inner/m.py", below("app/in.py")).unwrap();
+    symlink("releases/3", below("current")).unwrap();
+    symlink(below("app"), below("h/app")).unwrap();
+    let check = |path: &str, root: &str, expected: Result<(), &str>| {
+        let file = below(path);
+        let project = Project::of_file(&file, Some(&below("h")));
+        assert_eq!(project.root, below(root), "{path}");
+        let judged = may_rewrite(&file, &project, &Interpreter::default()).map_err(|why| why.to_string());
+        assert_eq!(judged.as_ref().map_err(|why| why.split(':').next().unwrap()).copied(), expected, "{path}");
+    };
+    let outside = Err("the source lies outside the project");
+    check("app/out.py", "app", outside);
+    check("app/plain/m.py", "app", outside);
+    // Settings behind the link are its owner's word.
+    check("app/lib/m.py", "other", Ok(()));
+    check("app/in.py", "app", Ok(()));
+    check("app/inner/../in.py", "app", Ok(()));
+    check("current/m.py", "releases/3", Ok(()));
+    check("h/app/inner/m.py", "app", Ok(()));
+}

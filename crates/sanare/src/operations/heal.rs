@@ -419,6 +419,7 @@ impl Desk<'_> {
             Ok(records) => Report::from_records(&incident.id, &records),
             Err(fault) => broken_store(incident, &fault),
         };
+        let report = report.with_end(&ended.last, self.on.clock.now());
         let key = incident.fingerprint.as_str();
         if report.outcome == "healed" || report.status == "applied" {
             self.on.breaker.end_rest(self.on.store, key);
