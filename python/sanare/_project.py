@@ -47,13 +47,20 @@ def standing_for(path: str) -> str:
 
 
 def library_folders() -> dict[str, tuple[str, ...]]:
-    """Folders whose files are not the owner's: `stdlib` and `packages`."""
-    if not _libraries:
-        import sysconfig
+    """Folders whose files are not the owner's: `stdlib` and `packages`.
 
-        for kind, names in (("stdlib", ("stdlib", "platstdlib")), ("packages", ("purelib", "platlib"))):
-            found = {sysconfig.get_path(name) for name in names}
-            _libraries[kind] = tuple(sorted(os.path.realpath(path) + os.sep for path in found if path))
+    Where they lie is known without `sysconfig`, which reads all of Python's build settings for it.
+    """
+    if not _libraries:
+        version = "python%d.%d%s" % (*sys.version_info[:2], "t" if "t" in getattr(sys, "abiflags", "") else "")
+        bases = {sys.base_prefix, sys.base_exec_prefix}
+        stdlib = {os.path.join(base, lib, version) for base in bases for lib in (sys.platlibdir, "lib")}
+        stdlib.add(os.path.dirname(getattr(os, "__file__", "") or ""))
+        site = sys.modules.get("site")
+        packages = set(site.getsitepackages()) if site is not None else set()
+        packages |= {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}
+        for kind, found in (("stdlib", stdlib), ("packages", packages)):
+            _libraries[kind] = tuple(sorted({os.path.realpath(path) + os.sep for path in found if path}))
     return _libraries
 
 

@@ -9,8 +9,10 @@ mod locked;
 mod read;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 pub use key::{KEYS, Key, Kind};
@@ -67,7 +69,7 @@ impl std::fmt::Display for Trouble {
 }
 
 /// A file of settings: its path for people, and its text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SettingsFile {
     /// Path as it is shown.
     pub path: String,
@@ -78,7 +80,7 @@ pub struct SettingsFile {
 }
 
 /// Everything that settings are made from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sources {
     /// Options given to the decorator, by their bare names (`mode`, `attempts`).
     pub decorator: Vec<(String, Json)>,
@@ -91,10 +93,22 @@ pub struct Sources {
 }
 
 /// The effective settings: every key with its value and where it came from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    values: BTreeMap<String, (Json, Origin)>,
+    values: Arc<BTreeMap<String, (Json, Origin)>>,
 }
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut written = serializer.serialize_struct("Settings", 1)?;
+        written.serialize_field("values", self.values.as_ref())?;
+        written.end()
+    }
+}
+
+/// Every key as it is where nobody says otherwise.
+static DEFAULTS: LazyLock<BTreeMap<String, (Json, Origin)>> =
+    LazyLock::new(|| KEYS.iter().map(|key| (key.path.to_owned(), (key.default_value(), Origin::Default))).collect());
 
 impl Settings {
     /// Reads and merges all sources.
@@ -109,13 +123,12 @@ impl Settings {
         }
         layers.push(read::variables(&sources.variables, &mut troubles));
         layers.push(read::decorator(&sources.decorator, &mut troubles));
-        let mut values: BTreeMap<String, (Json, Origin)> =
-            KEYS.iter().map(|key| (key.path.to_owned(), (key.default_value(), Origin::Default))).collect();
+        let mut values = DEFAULTS.clone();
         for layer in layers {
             values.extend(layer);
         }
         locked::apply(&mut values, &mut troubles);
-        if troubles.is_empty() { Ok(Self { values }) } else { Err(troubles) }
+        if troubles.is_empty() { Ok(Self { values: Arc::new(values) }) } else { Err(troubles) }
     }
 
     /// The value of a key; `null` for a key that is not in the list.

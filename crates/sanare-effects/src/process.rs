@@ -12,6 +12,9 @@ pub struct ProcessMark {
     start: u64,
 }
 
+/// The mark of the process that asked first.
+static OWN: std::sync::OnceLock<ProcessMark> = std::sync::OnceLock::new();
+
 /// What became of a marked process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -27,7 +30,13 @@ impl ProcessMark {
     /// The mark of this process. Ask anew after a fork.
     pub fn current() -> Self {
         let pid = std::process::id();
-        Self { boot: boot(), namespace: namespace(), pid, start: start_of(pid).unwrap_or_default() }
+        // What a forked child inherits is its parent's.
+        if let Some(known) = OWN.get().filter(|own| own.pid == pid) {
+            return known.clone();
+        }
+        let own = Self { boot: boot(), namespace: namespace(), pid, start: start_of(pid).unwrap_or_default() };
+        OWN.get_or_init(|| own.clone());
+        own
     }
 
     /// Reads what `Display` wrote.

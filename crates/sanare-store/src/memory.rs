@@ -142,6 +142,12 @@ impl Store for Memory {
         Ok(self.kept().receipts.iter().filter(|receipt| receipt.state == state).cloned().collect())
     }
 
+    fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault> {
+        let kept = self.kept();
+        let done = kept.receipts.iter().filter(|receipt| receipt.state == ReceiptState::Done);
+        Ok(done.filter(|receipt| receipt.path == path && receipt.function == function).cloned().collect())
+    }
+
     fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
         let in_force = |receipt: &&Receipt| matches!(receipt.state, ReceiptState::Open | ReceiptState::Done);
         let kept = self.kept();

@@ -110,9 +110,7 @@ impl Sqlite {
         act: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, StoreFault> {
         let mut held = self.connection()?;
-        let connection = held.get()?;
-        let synchronous = if durable { "FULL" } else { "NORMAL" };
-        connection.pragma_update(None, "synchronous", synchronous).map_err(fault)?;
+        let connection = held.get_durable(durable)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
         let done = act(&transaction).map_err(Trouble::into_fault)?;
         let last = if durable { ledger::last(&transaction).map_err(Trouble::into_fault)? } else { None };
@@ -229,6 +227,10 @@ impl Store for Sqlite {
         self.read(|connection| receipts::in_state(connection, state))
     }
 
+    fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault> {
+        self.read(|connection| receipts::of_function(connection, path, function))
+    }
+
     fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
         self.read(|connection| receipts::of_code(connection, code))
     }
@@ -270,7 +272,8 @@ impl Store for Sqlite {
     }
 
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
-        self.write(true, |transaction| leases::set_rest(transaction, fingerprint, rest))
+        // A rest that a power cut takes back costs one look more; a process that ends takes nothing back.
+        self.write(false, |transaction| leases::set_rest(transaction, fingerprint, rest))
     }
 
     fn count_occurrence(&self, fingerprint: &str) -> Result<(), StoreFault> {

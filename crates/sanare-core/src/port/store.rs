@@ -160,6 +160,12 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault>;
 
+    /// Receipts of repairs of a function of a file that are in force, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault>;
+
     /// Receipts of repairs of this very code, newest first, those taken back or only planned left out.
     ///
     /// # Errors

@@ -4,7 +4,6 @@
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::dfa::DFA;
 use aho_corasick::{Anchored, MatchKind, StartKind};
-use std::collections::HashMap;
 
 /// A keyword that occurs in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +40,23 @@ pub(super) struct Keyword {
     pub least: usize,
 }
 
+/// Numbers of states.
+#[derive(Default)]
+struct Numbers(Vec<Option<std::num::NonZeroU32>>);
+
+impl Numbers {
+    fn get(&self, state: StateID) -> Option<u32> {
+        self.0.get(state.as_usize()).copied().flatten().map(|number| number.get() - 1)
+    }
+
+    fn set(&mut self, state: StateID, number: u32) {
+        if self.0.len() <= state.as_usize() {
+            self.0.resize(state.as_usize() + 1, None);
+        }
+        self.0[state.as_usize()] = std::num::NonZeroU32::new(number + 1);
+    }
+}
+
 /// Texts shorter than this are read in one lane.
 const SHORT: usize = 2048;
 
@@ -70,42 +86,51 @@ impl Search {
     fn compact(&mut self, automaton: &DFA, count: u8) -> Option<()> {
         let start = automaton.start_state(Anchored::No).ok()?;
         let mut states: Vec<StateID> = vec![start];
-        let mut known: HashMap<StateID, usize> = HashMap::from([(start, 0)]);
+        // Where each state stands in the list, by its name: a plain table, since this runs before the first text is read.
+        let mut known = Numbers::default();
+        known.set(start, 0);
+        let mut follows: Vec<u32> = Vec::new();
         let mut at = 0;
-        while at < states.len() {
+        while let Some(state) = states.get(at).copied() {
             for class in 0..count {
-                let next = automaton.next_state(Anchored::No, states[at], class);
-                known.entry(next).or_insert_with(|| {
+                let next = automaton.next_state(Anchored::No, state, class);
+                let number = known.get(next).unwrap_or_else(|| {
+                    let number = states.len() as u32;
+                    known.set(next, number);
                     states.push(next);
-                    states.len() - 1
+                    number
                 });
+                follows.push(number);
             }
             at += 1;
         }
-        let (ends, plain): (Vec<StateID>, Vec<StateID>) = states.iter().partition(|state| automaton.is_match(**state));
-        let bit = u16::try_from(plain.len().next_power_of_two()).ok().filter(|bit| ends.len() < usize::from(*bit))?;
-        let mut number: HashMap<StateID, u16> = HashMap::with_capacity(states.len());
-        for (n, state) in plain.iter().enumerate() {
-            number.insert(*state, n as u16);
-        }
-        for (n, state) in ends.iter().enumerate() {
-            number.insert(*state, bit + n as u16);
-        }
+        let is_end: Vec<bool> = states.iter().map(|state| automaton.is_match(*state)).collect();
+        let ends = is_end.iter().filter(|is_end| **is_end).count();
+        let plain = states.len() - ends;
+        let bit = u16::try_from(plain.next_power_of_two()).ok().filter(|bit| ends < usize::from(*bit))?;
+        let (mut next_plain, mut next_end) = (0, bit);
+        let numbers: Vec<u16> = is_end
+            .iter()
+            .map(|is_end| {
+                let next = if *is_end { &mut next_end } else { &mut next_plain };
+                *next += 1;
+                *next - 1
+            })
+            .collect();
         self.ends = bit;
-        self.table = vec![0; (usize::from(bit) + ends.len()) << self.shift];
-        for state in &states {
-            let row = usize::from(number[state]) << self.shift;
-            for class in 0..count {
-                let next = automaton.next_state(Anchored::No, *state, class);
-                self.table[row | usize::from(class)] = number[&next];
+        self.table = vec![0; (usize::from(bit) + ends) << self.shift];
+        for (row, number) in follows.chunks(usize::from(count)).zip(&numbers) {
+            let begin = usize::from(*number) << self.shift;
+            for (cell, next) in self.table[begin..].iter_mut().zip(row) {
+                *cell = numbers[*next as usize];
             }
         }
-        for state in &ends {
+        for (state, _) in states.iter().zip(&is_end).filter(|(_, is_end)| **is_end) {
             let words = (0..automaton.match_len(*state)).map(|i| automaton.match_pattern(*state, i).as_usize() as u16);
             self.matches.push(words.collect());
         }
         // The first state of the list is the start, and it ends nothing.
-        (number[&start] == 0).then_some(())
+        (numbers.first() == Some(&0)).then_some(())
     }
 
     fn next(&self, state: u16, byte: u8) -> u16 {

@@ -130,7 +130,9 @@ fn the_project_of_a_link_is_the_links() {
     for path in ["app/inner", "other", "releases/3", "plain", "h"] {
         std::fs::create_dir_all(folder.path().join(path)).unwrap();
     }
-    for path in ["app/sanare.toml", "app/inner/m.py", "other/sanare.toml", "other/m.py", "plain/m.py", "releases/3/m.py"] {
+    for path in
+        ["app/sanare.toml", "app/inner/m.py", "other/sanare.toml", "other/m.py", "plain/m.py", "releases/3/m.py"]
+    {
         std::fs::write(folder.path().join(path), "").unwrap();
     }
     symlink(below("other/m.py"), below("app/out.py")).unwrap();

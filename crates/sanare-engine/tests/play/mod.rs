@@ -369,6 +369,9 @@ impl Store for Failing<'_> {
         self.lose(entry);
         self.inner.append_leased(entry, receipt, lease)
     }
+    fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault> {
+        self.inner.receipts_of_function(path, function)
+    }
     fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
         self.inner.receipts_of_code(code)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use sanare_core::port::StoreFault;
 
@@ -30,15 +31,36 @@ pub(super) struct Slots([OnceLock<Slot>; GENERATIONS]);
 
 struct Slot {
     process: u32,
-    connection: Mutex<Option<Connection>>,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    connection: Connection,
+    /// Whether a commit waits for the disk.
+    durable: bool,
 }
 
 /// The connection, for as long as nobody else in the process may use it.
-pub(super) struct Held<'a>(MutexGuard<'a, Option<Connection>>);
+pub(super) struct Held<'a>(MutexGuard<'a, Option<Open>>);
 
 impl Held<'_> {
     /// The connection itself.
     pub(super) fn get(&mut self) -> Result<&mut Connection, StoreFault> {
+        self.open().map(|open| &mut open.connection)
+    }
+
+    /// The connection, with commits that wait for the disk or do not.
+    pub(super) fn get_durable(&mut self, durable: bool) -> Result<&mut Connection, StoreFault> {
+        let open = self.open()?;
+        if open.durable != durable {
+            let synchronous = if durable { "FULL" } else { "NORMAL" };
+            open.connection.pragma_update(None, "synchronous", synchronous).map_err(fault)?;
+            open.durable = durable;
+        }
+        Ok(&mut open.connection)
+    }
+
+    fn open(&mut self) -> Result<&mut Open, StoreFault> {
         self.0.as_mut().ok_or_else(|| StoreFault::Unusable("the connection is closed".to_owned()))
     }
 }
@@ -48,11 +70,11 @@ impl Slots {
     pub(super) fn of_this_process(&self, path: &Path, patience: Duration) -> Result<Held<'_>, StoreFault> {
         let process = std::process::id();
         for slot in &self.0 {
-            let slot = slot.get_or_init(|| Slot { process, connection: Mutex::new(None) });
+            let slot = slot.get_or_init(|| Slot { process, open: Mutex::new(None) });
             if slot.process == process {
-                let mut held = slot.connection.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut held = slot.open.lock().unwrap_or_else(PoisonError::into_inner);
                 if held.is_none() {
-                    *held = Some(open_patiently(path, patience)?);
+                    *held = Some(Open { connection: open_patiently(path, patience)?, durable: false });
                 }
                 return Ok(Held(held));
             }
@@ -85,6 +107,10 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
     connection.busy_timeout(patience).map_err(fault)?;
+    // What makes a store may be lost with the power: it is made anew. Acts that must not be ask for more.
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(fault)?;
+    // Without it a statement is planned anew whenever another value is bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fault)?;
     let format = recognise(&connection)?;
     match head::read(path) {
         Some((seq, _)) if format == 0 => {

@@ -54,6 +54,13 @@ pub(super) fn in_state(connection: &Connection, state: ReceiptState) -> Result<V
     rows.map(|row| checked(row?)).collect()
 }
 
+/// Receipts of repairs of a function of a file that are in force, oldest first.
+pub(super) fn of_function(connection: &Connection, path: &str, function: &str) -> Result<Vec<Receipt>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/receipts_of_function.sql"))?;
+    let rows = statement.query_map(params![path, function], receipt)?;
+    rows.map(|row| checked(row?)).collect()
+}
+
 /// Receipts of repairs of this code that are in force or being put there, newest first.
 pub(super) fn of_code(connection: &Connection, code: &str) -> Result<Vec<Receipt>, Trouble> {
     let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/receipts_of_code.sql"))?;

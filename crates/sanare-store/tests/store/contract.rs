@@ -101,6 +101,13 @@ fn receipts_are_kept_byte_for_byte_and_settled_with_their_record() {
         |store| {
             assert_eq!(store.receipt(&incident("a")).unwrap(), Some(receipt("a", ReceiptState::Done)));
             assert_eq!(store.receipts(ReceiptState::Open).unwrap(), [receipt("b", ReceiptState::Open)]);
+            let done = receipt("a", ReceiptState::Done);
+            assert_eq!(
+                store.receipts_of_function(&done.path, &done.function).unwrap(),
+                [receipt("a", ReceiptState::Done)]
+            );
+            assert_eq!(store.receipts_of_function(&done.path, "another").unwrap(), []);
+            assert_eq!(store.receipts_of_function("another.py", &done.function).unwrap(), []);
             assert_eq!(store.verify().unwrap(), Ok(3));
         },
     );

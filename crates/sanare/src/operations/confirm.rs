@@ -95,10 +95,7 @@ fn holds(bytes: &[u8], receipt: &Receipt, line: usize) -> bool {
 /// Repairs of a function that a person approved and no call has confirmed, newest first.
 fn standing(store: &dyn Store, path: &str, function: &str) -> Result<Vec<(Receipt, Vec<Record>)>, StoreFault> {
     let mut found = Vec::new();
-    for receipt in store.receipts(ReceiptState::Done)?.into_iter().rev() {
-        if receipt.path != path || receipt.function != function {
-            continue;
-        }
+    for receipt in store.receipts_of_function(path, function)?.into_iter().rev() {
         let records = store.records(&receipt.incident)?;
         if stands(&records) {
             found.push((receipt, records));

@@ -1,6 +1,7 @@
 //! Settings of a project: the files and variables, read and merged.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use sanare_core::incident::{Mode, Rerun, Rules, Write};
 use sanare_core::settings::{Origin, Settings, SettingsFile, Sources, Trouble};
@@ -11,8 +12,7 @@ use serde_json::Value as Json;
 /// # Errors
 /// Everything that is wrong, at once; also a file that cannot be read, and two files in one folder.
 pub fn settings(project_root: &Path, decorator: &[(String, Json)]) -> Result<Settings, Vec<Trouble>> {
-    let variables: Vec<(String, String)> = std::env::vars().filter(|(name, _)| name.starts_with("SANARE_")).collect();
-    let mut sources = Sources { decorator: decorator.to_vec(), variables, ..Sources::default() };
+    let mut sources = Sources { decorator: decorator.to_vec(), variables: variables(), ..Sources::default() };
     match std::env::var_os("SANARE_CONFIG") {
         Some(path) => sources.project = Some(read(Path::new(&path), false)?),
         None => {
@@ -20,7 +20,39 @@ pub fn settings(project_root: &Path, decorator: &[(String, Json)]) -> Result<Set
             sources.user = user_file()?;
         }
     }
-    Settings::resolve(&sources)
+    resolved(sources)
+}
+
+/// Our variables. One that is no Unicode is none of our constants and is left to whoever set it, unless its name is.
+fn variables() -> Vec<(String, String)> {
+    let ours = std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok().filter(|name| name.starts_with("SANARE_"))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    });
+    ours.collect()
+}
+
+/// How many results are kept: a failure asks several times for the same two.
+const KEPT: usize = 8;
+
+type Resolved = Result<Settings, Vec<Trouble>>;
+
+/// What was resolved last, with all that it was made of.
+static LAST: Mutex<Vec<(Sources, Resolved)>> = Mutex::new(Vec::new());
+
+fn resolved(sources: Sources) -> Resolved {
+    // A lock that another thread holds, perhaps since before a fork, is not waited for.
+    if let Ok(last) = LAST.try_lock()
+        && let Some((_, known)) = last.iter().find(|(of, _)| *of == sources)
+    {
+        return known.clone();
+    }
+    let settings = Settings::resolve(&sources);
+    if let Ok(mut last) = LAST.try_lock() {
+        last.truncate(KEPT - 1);
+        last.insert(0, (sources, settings.clone()));
+    }
+    settings
 }
 
 /// The rules of an incident.

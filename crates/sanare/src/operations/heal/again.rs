@@ -4,10 +4,8 @@
 //! one, left it. An inner function that the owner had before stays the owner's, whatever a repair changed in it; so does
 //! a helper that somebody edited by hand.
 
-use std::path::Path;
-
 use sanare_core::port::Store;
-use sanare_core::receipt::{Receipt, ReceiptState};
+use sanare_core::receipt::Receipt;
 use sanare_source::ast::Stmt;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
@@ -24,12 +22,9 @@ pub(super) fn raised_by_repair(store: &dyn Store, request: &HealRequest) -> bool
         return false;
     }
     let Some(failing) = failing_helper(request) else { return false };
-    let receipts = store.receipts(ReceiptState::Done).unwrap_or_default();
-    let of_function = |receipt: &&Receipt| {
-        receipt.function == request.function
-            && Path::new(&receipt.path) == request.path
-            && receipt.text.contains(&failing.0)
-    };
+    let path = request.path.display().to_string();
+    let receipts = store.receipts_of_function(&path, &request.function).unwrap_or_default();
+    let of_function = |receipt: &&Receipt| receipt.text.contains(&failing.0);
     let mut written: Vec<Inner> = Vec::new();
     for receipt in receipts.iter().filter(of_function).filter(|receipt| accepted(store, receipt).is_some()) {
         // What it was before cannot be told: then it is not known whose a helper is.
