@@ -120,7 +120,7 @@ def main() -> None:
                 "processor ms": spread([cpu for _, cpu in times]),
                 "MiB": round(over, 1),
             }
-        print(json.dumps(result, indent=1))
+        print(json.dumps(result))
 
 
 if __name__ == "__main__":

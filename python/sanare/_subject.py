@@ -8,7 +8,6 @@ import sys
 from sanare import _project, _swap
 from sanare._call import Call
 from sanare._source import FUTURE_FLAGS, find_running
-from sanare._trial import Trial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +88,9 @@ class Subject:
         code = _swap.code_in(source, self.call.guard, self.first_line)
         if isinstance(code, str):
             return code
+        # Not before there is a candidate: most failures of a model's making never come so far.
+        from sanare._trial import Trial
+
         return Trial(self.call, code, self.root, runs)
 
     def outcome(self, data: bytes) -> Any:

@@ -47,6 +47,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "calls", run: calls },
     Bench { name: "heal", run: heal },
     Bench { name: "model", run: model },
+    Bench { name: "evidence", run: evidence },
+    Bench { name: "rest", run: rest },
 ];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
@@ -140,15 +142,61 @@ fn heal(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Fig
 fn model(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
     let mut command = ours.python(&workshop.root);
     let json = answer(command.args(["benches/model_request.py", "30"]))?;
-    let cold = json.get("cold_ms").and_then(Json::as_f64).context("no cold_ms")?;
-    let figure = |what: &str, bar: f64, ours: [f64; 3]| Figure {
+    let first = json.get("first_ms").and_then(Json::as_f64).context("no first_ms")?;
+    let figure = |what: &str, bar: Option<f64>, ours: [f64; 3]| Figure {
         what: format!("failing call of 60 lines to the first request to a model: {what}"),
         unit: "ms",
-        bar: Some(bar),
+        bar,
         ours,
         peer: None,
     };
-    Ok(vec![figure("warm", 5.0, three(&json, &["warm_ms"])?), figure("the first in its process", 15.0, [cold; 3])])
+    Ok(vec![
+        figure("warm", Some(5.0), three(&json, &["warm_ms"])?),
+        figure("the first in its process", Some(15.0), three(&json, &["cold_ms"])?),
+        figure("the first of its project, whose store is made (one sample)", None, [first; 3]),
+    ])
+}
+
+fn evidence(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let json = answer(ours.python(&workshop.root).args(["benches/evidence_time.py", "60"]))?;
+    let mut figures = Vec::new();
+    for (held, bar) in [
+        ("typical", 1.0),
+        ("list of 1,000,000", 10.0),
+        ("50 MB of bytes", 10.0),
+        ("50 MB of text", 10.0),
+        ("50 MB frame", 10.0),
+    ] {
+        // Lower quartile, median, upper quartile there.
+        let [low, middle, high] = three(&json, &[held, "ms"])?;
+        figures.push(Figure {
+            what: format!("failing call to recorded evidence, held: {held}"),
+            unit: "ms",
+            bar: Some(bar),
+            ours: [middle, low, high],
+            peer: None,
+        });
+        let most = json.get(held).and_then(|one| one.get("MiB")).and_then(Json::as_f64).context("no MiB")?;
+        figures.push(Figure {
+            what: format!("the same: most memory over, held: {held}"),
+            unit: "MiB",
+            bar: Some(5.0),
+            ours: [most; 3],
+            peer: None,
+        });
+    }
+    Ok(figures)
+}
+
+fn rest(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let json = answer(ours.python(&workshop.root).args(["benches/rest_time.py", "100"]))?;
+    Ok(vec![Figure {
+        what: "a failure that rests, over the same undecorated".to_owned(),
+        unit: "ms",
+        bar: Some(1.0),
+        ours: three(&json, &["over_ms"])?,
+        peer: None,
+    }])
 }
 
 /// Runs one script in both venvs, the peer with a home folder of its own: it writes a configuration there.
@@ -164,7 +212,7 @@ fn both(workshop: &Workshop, ours: &Venv, peer: &Venv, script: &str, rounds: &st
 /// The last line that it prints, as JSON: the peer narrates on standard output.
 fn answer(command: &mut std::process::Command) -> anyhow::Result<Json> {
     let text = shell::output(command.env("PYTHONDONTWRITEBYTECODE", "1"))?;
-    let last = text.lines().last().unwrap_or_default();
+    let last = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
     serde_json::from_str(last).with_context(|| format!("not JSON: {last}"))
 }
 

@@ -1,10 +1,6 @@
 //! The one search over all keywords. It reads a text in four lanes at once, which keeps the processor busy, and in a
 //! table that is small enough to stay near it.
 
-use aho_corasick::automaton::{Automaton, StateID};
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, MatchKind, StartKind};
-
 /// A keyword that occurs in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
@@ -40,34 +36,14 @@ pub(super) struct Keyword {
     pub least: usize,
 }
 
-/// Numbers of states.
-#[derive(Default)]
-struct Numbers(Vec<Option<std::num::NonZeroU32>>);
-
-impl Numbers {
-    fn get(&self, state: StateID) -> Option<u32> {
-        self.0.get(state.as_usize()).copied().flatten().map(|number| number.get() - 1)
-    }
-
-    fn set(&mut self, state: StateID, number: u32) {
-        if self.0.len() <= state.as_usize() {
-            self.0.resize(state.as_usize() + 1, None);
-        }
-        self.0[state.as_usize()] = std::num::NonZeroU32::new(number + 1);
-    }
-}
-
 /// Texts shorter than this are read in one lane.
 const SHORT: usize = 2048;
 
 impl Search {
-    /// A search for these keywords, which are numbered in their order. `None` if they are too many.
+    /// A search for these keywords, which are numbered in their order. `None` if they are too many or one is empty.
     pub fn new(keywords: Vec<Keyword>) -> Option<Self> {
         let (classes, count) = classes(&keywords);
-        let mapped: Vec<Vec<u8>> =
-            keywords.iter().map(|keyword| keyword.word.iter().map(|c| classes[usize::from(*c)]).collect()).collect();
-        let automaton =
-            DFA::builder().match_kind(MatchKind::Standard).start_kind(StartKind::Unanchored).build(&mapped).ok()?;
+        let (follows, found) = automaton(&keywords, &classes, usize::from(count))?;
         let shift = usize::from(count).next_power_of_two().trailing_zeros().max(6);
         let mut search = Self {
             classes,
@@ -78,59 +54,35 @@ impl Search {
             longest: keywords.iter().map(|keyword| keyword.word.len()).max().unwrap_or(0),
             keywords,
         };
-        search.compact(&automaton, count)?;
+        search.lay_out(&follows, found, usize::from(count))?;
         Some(search)
     }
 
-    /// Copies the automaton into the table, its states that end a keyword last.
-    fn compact(&mut self, automaton: &DFA, count: u8) -> Option<()> {
-        let start = automaton.start_state(Anchored::No).ok()?;
-        let mut states: Vec<StateID> = vec![start];
-        // Where each state stands in the list, by its name: a plain table, since this runs before the first text is read.
-        let mut known = Numbers::default();
-        known.set(start, 0);
-        let mut follows: Vec<u32> = Vec::new();
-        let mut at = 0;
-        while let Some(state) = states.get(at).copied() {
-            for class in 0..count {
-                let next = automaton.next_state(Anchored::No, state, class);
-                let number = known.get(next).unwrap_or_else(|| {
-                    let number = states.len() as u32;
-                    known.set(next, number);
-                    states.push(next);
-                    number
-                });
-                follows.push(number);
-            }
-            at += 1;
+    /// Puts the automaton into the table, its states that end a keyword last.
+    fn lay_out(&mut self, follows: &[u32], found: Vec<Vec<u16>>, width: usize) -> Option<()> {
+        let ends = found.iter().filter(|words| !words.is_empty()).count();
+        let bit = u16::try_from((found.len() - ends).next_power_of_two()).ok()?;
+        if ends >= usize::from(bit) {
+            return None;
         }
-        let is_end: Vec<bool> = states.iter().map(|state| automaton.is_match(*state)).collect();
-        let ends = is_end.iter().filter(|is_end| **is_end).count();
-        let plain = states.len() - ends;
-        let bit = u16::try_from(plain.next_power_of_two()).ok().filter(|bit| ends < usize::from(*bit))?;
         let (mut next_plain, mut next_end) = (0, bit);
-        let numbers: Vec<u16> = is_end
-            .iter()
-            .map(|is_end| {
-                let next = if *is_end { &mut next_end } else { &mut next_plain };
-                *next += 1;
-                *next - 1
-            })
-            .collect();
+        let number = |words: &Vec<u16>| {
+            let next = if words.is_empty() { &mut next_plain } else { &mut next_end };
+            *next += 1;
+            *next - 1
+        };
+        // The start ends nothing and so is the first of all.
+        let numbers: Vec<u16> = found.iter().map(number).collect();
         self.ends = bit;
         self.table = vec![0; (usize::from(bit) + ends) << self.shift];
-        for (row, number) in follows.chunks(usize::from(count)).zip(&numbers) {
+        for (row, number) in follows.chunks(width).zip(&numbers) {
             let begin = usize::from(*number) << self.shift;
             for (cell, next) in self.table[begin..].iter_mut().zip(row) {
                 *cell = numbers[*next as usize];
             }
         }
-        for (state, _) in states.iter().zip(&is_end).filter(|(_, is_end)| **is_end) {
-            let words = (0..automaton.match_len(*state)).map(|i| automaton.match_pattern(*state, i).as_usize() as u16);
-            self.matches.push(words.collect());
-        }
-        // The first state of the list is the start, and it ends nothing.
-        (numbers.first() == Some(&0)).then_some(())
+        self.matches = found.into_iter().filter(|words| !words.is_empty()).collect();
+        Some(())
     }
 
     fn next(&self, state: u16, byte: u8) -> u16 {
@@ -223,6 +175,52 @@ impl Search {
             }
         }
     }
+}
+
+/// The automaton of Aho and Corasick (Communications of the ACM 18, 1975), whole: for each state and class the next state,
+/// and for each state the keywords that end there. State 0 is the start. The library's takes four times as long to be
+/// made, and a program's first failure waits for it.
+fn automaton(keywords: &[Keyword], classes: &[u8; 256], width: usize) -> Option<(Vec<u32>, Vec<Vec<u16>>)> {
+    const NONE: u32 = u32::MAX;
+    let mut follows = vec![NONE; width];
+    let mut found: Vec<Vec<u16>> = vec![Vec::new()];
+    for (number, keyword) in keywords.iter().enumerate() {
+        let mut state = 0;
+        for byte in &keyword.word {
+            let cell = state * width + usize::from(classes[usize::from(*byte)]);
+            if follows[cell] == NONE {
+                follows[cell] = u32::try_from(found.len()).ok()?;
+                found.push(Vec::new());
+                follows.resize(follows.len() + width, NONE);
+            }
+            state = follows[cell] as usize;
+        }
+        found[state].push(u16::try_from(number).ok()?);
+    }
+    if found.first().is_none_or(|words| !words.is_empty()) {
+        return None;
+    }
+    // Breadth first: where a state's longest proper ending leads is known when the state's own turn comes.
+    let mut ending = vec![0usize; found.len()];
+    let mut queue = vec![0usize];
+    let mut at = 0;
+    while let Some(state) = queue.get(at).copied() {
+        at += 1;
+        for class in 0..width {
+            let cell = state * width + class;
+            let otherwise = if state == 0 { 0 } else { follows[ending[state] * width + class] };
+            let next = follows[cell];
+            if next == NONE {
+                follows[cell] = otherwise;
+                continue;
+            }
+            ending[next as usize] = otherwise as usize;
+            let more = found[otherwise as usize].clone();
+            found[next as usize].extend(more);
+            queue.push(next as usize);
+        }
+    }
+    Some((follows, found))
 }
 
 /// Whether so many letters, digits, `_`, `-` and `.` follow each other.
