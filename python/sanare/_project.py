@@ -52,7 +52,8 @@ def library_folders() -> dict[str, tuple[str, ...]]:
     Where they lie is known without `sysconfig`, which reads all of Python's build settings for it.
     """
     if not _libraries:
-        version = "python%d.%d%s" % (*sys.version_info[:2], "t" if "t" in getattr(sys, "abiflags", "") else "")
+        free_threaded = "t" if "t" in getattr(sys, "abiflags", "") else ""
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}{free_threaded}"
         bases = {sys.base_prefix, sys.base_exec_prefix}
         stdlib = {os.path.join(base, lib, version) for base in bases for lib in (sys.platlibdir, "lib")}
         stdlib.add(os.path.dirname(getattr(os, "__file__", "") or ""))

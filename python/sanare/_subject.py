@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from sanare._trial import Trial
+
 
 class Subject:
     """One failing call, asked by Rust through these methods; answers are plain data."""
