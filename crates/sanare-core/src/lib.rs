@@ -21,3 +21,4 @@ pub mod port;
 pub mod redact;
 pub mod settings;
 pub mod model;
+pub mod service;

@@ -54,7 +54,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    fn strictest(fired: Vec<Fired>) -> Self {
+    pub(crate) fn strictest(fired: Vec<Fired>) -> Self {
         let verdict = file::strictest(&fired);
         let mut rules: Vec<String> =
             fired.iter().filter(|one| one.verdict == verdict).map(|one| one.rule.clone()).collect();

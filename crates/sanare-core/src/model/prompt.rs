@@ -3,6 +3,7 @@
 use crate::hash::Digest;
 
 const REPAIR: &str = include_str!("../../data/prompts/repair_function/v1.md");
+const DIAGNOSE: &str = include_str!("../../data/prompts/diagnose_incident/v1.md");
 const CHECK: &str = include_str!("../../data/prompts/check_connection/v1.md");
 
 /// What is wanted of the model.
@@ -10,8 +11,19 @@ const CHECK: &str = include_str!("../../data/prompts/check_connection/v1.md");
 pub enum Purpose {
     /// A new body for the one function.
     RepairFunction,
+    /// What is wrong with a service, and which of the offered actions might help.
+    DiagnoseIncident,
     /// Any reply of the right form, to see whether the connection works.
     CheckConnection,
+}
+
+/// The form of a reply: nine keys, of which one differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyForm {
+    /// With `candidate`.
+    Repair,
+    /// With `action`.
+    Diagnosis,
 }
 
 /// A prompt file.
@@ -23,6 +35,8 @@ pub struct Prompt {
     pub version: u32,
     /// Hash of the whole file.
     pub hash: Digest,
+    /// What the ninth key of the reply is: the new function, or an action.
+    pub reply: ReplyForm,
     text: String,
 }
 
@@ -31,6 +45,7 @@ impl Prompt {
     pub fn newest(purpose: Purpose) -> Self {
         let file = match purpose {
             Purpose::RepairFunction => REPAIR,
+            Purpose::DiagnoseIncident => DIAGNOSE,
             Purpose::CheckConnection => CHECK,
         };
         let (head, text) = file.split_once("---\n").unwrap_or(("", file));
@@ -41,6 +56,7 @@ impl Prompt {
             id: field("id").unwrap_or_default().to_owned(),
             version: field("version").and_then(|text| text.parse().ok()).unwrap_or(0),
             hash: Digest::of(file.as_bytes()),
+            reply: if field("reply") == Some("diagnosis") { ReplyForm::Diagnosis } else { ReplyForm::Repair },
             text: text.to_owned(),
         }
     }
@@ -57,11 +73,11 @@ impl Prompt {
 
 #[cfg(test)]
 mod tests {
-    use super::{Prompt, Purpose};
+    use super::{Prompt, Purpose, ReplyForm};
 
     #[test]
     fn every_prompt_has_a_head_and_fills_its_places() {
-        for purpose in [Purpose::RepairFunction, Purpose::CheckConnection] {
+        for purpose in [Purpose::RepairFunction, Purpose::DiagnoseIncident, Purpose::CheckConnection] {
             let prompt = Prompt::newest(purpose);
             assert!(!prompt.id.is_empty() && prompt.version > 0, "{prompt:?}");
             let system = prompt.system("00ff", "Keep it short.");
@@ -72,6 +88,17 @@ mod tests {
 
     #[test]
     fn the_system_text_stays_small() {
-        assert!(Prompt::newest(Purpose::RepairFunction).system("00ff", "").len() < 4_000);
+        for purpose in [Purpose::RepairFunction, Purpose::DiagnoseIncident] {
+            assert!(Prompt::newest(purpose).system("00ff", "").len() < 4_000, "{purpose:?}");
+        }
+    }
+
+    /// A prompt is known by its version: whoever changes the text makes a new file and a new line here.
+    #[test]
+    fn a_changed_text_is_a_new_version() {
+        let diagnose = Prompt::newest(Purpose::DiagnoseIncident);
+        assert_eq!((diagnose.version, diagnose.hash.short()), (1, "27fab0576ae2"));
+        assert_eq!(diagnose.reply, ReplyForm::Diagnosis);
+        assert_eq!(Prompt::newest(Purpose::RepairFunction).reply, ReplyForm::Repair);
     }
 }

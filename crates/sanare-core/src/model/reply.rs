@@ -95,6 +95,12 @@ codes! {
     List => "list", "`alternatives` or `missing_information` is not a list of texts";
     Candidate => "candidate", "`candidate` is neither null nor a text that is not blank";
     Rationale => "rationale", "with a candidate, `rationale` and `expected_outcome` are texts that are not blank";
+    Diagnosis => "diagnosis", "the diagnosis breaks a rule of its own";
+    Action => "action", "`action` is neither null nor one of the eight actions";
+    NotOffered => "not_offered", "`action` is none of `allowed_actions`";
+    Tried => "tried", "`action` was tried in this incident";
+    Closing => "closing", "with an action, `rationale` and `expected_outcome` are texts that are not blank";
+    WithoutCause => "without_cause", "without a `probable_cause` only `escalate` or `no_action` can be answered";
     CutOff => "cut_off", "the reply was cut off at the limit of tokens";
 }
 
@@ -117,12 +123,16 @@ impl From<Code> for InvalidReply {
 /// # Errors
 /// [`InvalidReply`], whatever is wrong with it.
 pub fn read(reply: &[u8], handles: &[String]) -> Result<Reply, InvalidReply> {
+    check(&object(reply)?, handles)
+}
+
+/// The one object that a reply is, whatever its keys.
+pub(crate) fn object(reply: &[u8]) -> Result<Map<String, Json>, Code> {
     if reply.len() > LIMIT {
-        return Err(Code::TooLong.into());
+        return Err(Code::TooLong);
     }
     let text = std::str::from_utf8(reply).map_err(|_| Code::NotJson)?;
-    let object = strict::object(one_object(text)?)?;
-    check(&object, handles)
+    strict::object(one_object(text)?)
 }
 
 /// The text of the one object: bare, or in the one fence.
@@ -205,7 +215,7 @@ fn written(value: &Json) -> Option<String> {
     value.as_str().map(clean).filter(|text| !text.is_empty())
 }
 
-fn texts(value: &Json) -> Option<Vec<&str>> {
+pub(crate) fn texts(value: &Json) -> Option<Vec<&str>> {
     match value {
         Json::Null => Some(Vec::new()),
         Json::Array(items) => items.iter().map(Json::as_str).collect(),

@@ -5,7 +5,7 @@ mod answer;
 use serde_json::{Map, Value as Json, json};
 
 use crate::hash::Digest;
-use crate::model::prompt::Prompt;
+use crate::model::prompt::{Prompt, ReplyForm};
 use crate::model::request::Request;
 use crate::model::setup::{JsonMode, Provider, Setup};
 use crate::redact::{Redacted, Redactor};
@@ -49,7 +49,7 @@ pub fn outgoing(setup: &Setup, prompt: &Prompt, request: &Request, turn: Turn) -
     let mut key_header = ("authorization", "Bearer ");
     let (path, body) = match setup.provider {
         Provider::OpenAi | Provider::Compatible => {
-            (setup.base.join(&setup.chat_path), chat(setup, &request.system, &user, turn))
+            (setup.base.join(&setup.chat_path), chat(setup, prompt, &request.system, &user, turn))
         }
         Provider::Azure => {
             key_header = ("api-key", "");
@@ -58,7 +58,7 @@ pub fn outgoing(setup: &Setup, prompt: &Prompt, request: &Request, turn: Turn) -
                 percent(&setup.model),
                 percent(&setup.api_version)
             );
-            (setup.base.join(&path), chat(setup, &request.system, &user, turn))
+            (setup.base.join(&path), chat(setup, prompt, &request.system, &user, turn))
         }
         Provider::Anthropic => {
             if !setup.bearer {
@@ -67,14 +67,14 @@ pub fn outgoing(setup: &Setup, prompt: &Prompt, request: &Request, turn: Turn) -
             headers.push(("anthropic-version".to_owned(), setup.api_version.clone()));
             (setup.base.join("/v1/messages"), anthropic(setup, &request.system, &user, turn))
         }
-        Provider::Ollama => (setup.base.join("/api/chat"), ollama(setup, &request.system, &user, turn)),
+        Provider::Ollama => (setup.base.join("/api/chat"), ollama(setup, prompt, &request.system, &user, turn)),
         Provider::Command => {
             let body = json!({
                 "format": 1,
                 "prompt": { "id": prompt.id, "version": prompt.version, "hash": prompt.hash.as_str() },
                 "system": request.system,
                 "user": user,
-                "reply": reply_schema(),
+                "reply": reply_schema(prompt.reply),
             });
             (String::new(), body)
         }
@@ -82,7 +82,7 @@ pub fn outgoing(setup: &Setup, prompt: &Prompt, request: &Request, turn: Turn) -
     Outgoing { path, headers, key_header, body: Redactor::standard().json_owned(body) }
 }
 
-fn chat(setup: &Setup, system: &str, user: &str, turn: Turn) -> Json {
+fn chat(setup: &Setup, prompt: &Prompt, system: &str, user: &str, turn: Turn) -> Json {
     let mut body = Map::new();
     if setup.provider != Provider::Azure {
         body.insert("model".to_owned(), json!(setup.model));
@@ -97,7 +97,8 @@ fn chat(setup: &Setup, system: &str, user: &str, turn: Turn) -> Json {
     }
     match turn.json_mode {
         JsonMode::Schema => {
-            let schema = json!({ "name": "repair", "strict": true, "schema": reply_schema() });
+            let schema =
+                json!({ "name": reply_name(prompt.reply), "strict": true, "schema": reply_schema(prompt.reply) });
             body.insert("response_format".to_owned(), json!({ "type": "json_schema", "json_schema": schema }));
         }
         JsonMode::Object => {
@@ -119,7 +120,7 @@ fn anthropic(setup: &Setup, system: &str, user: &str, turn: Turn) -> Json {
     Json::Object(body)
 }
 
-fn ollama(setup: &Setup, system: &str, user: &str, turn: Turn) -> Json {
+fn ollama(setup: &Setup, prompt: &Prompt, system: &str, user: &str, turn: Turn) -> Json {
     let mut options = Map::new();
     options.insert("num_predict".to_owned(), json!(turn.max_tokens));
     options.extend(setup.params.clone());
@@ -129,7 +130,7 @@ fn ollama(setup: &Setup, system: &str, user: &str, turn: Turn) -> Json {
     body.insert("stream".to_owned(), json!(false));
     match turn.json_mode {
         JsonMode::Schema => {
-            body.insert("format".to_owned(), reply_schema());
+            body.insert("format".to_owned(), reply_schema(prompt.reply));
         }
         JsonMode::Object => {
             body.insert("format".to_owned(), json!("json"));
@@ -146,15 +147,26 @@ fn messages(system: Option<&str>, user: &str) -> Json {
     Json::Array(list)
 }
 
+fn reply_name(form: ReplyForm) -> &'static str {
+    match form {
+        ReplyForm::Repair => "repair",
+        ReplyForm::Diagnosis => "diagnosis",
+    }
+}
+
 /// The reply's form as JSON Schema, for endpoints that hold a model to it.
-pub fn reply_schema() -> Json {
+pub fn reply_schema(form: ReplyForm) -> Json {
+    let ninth = match form {
+        ReplyForm::Repair => "candidate",
+        ReplyForm::Diagnosis => "action",
+    };
     let text = json!({ "type": "string" });
     let text_or_null = json!({ "type": ["string", "null"] });
     let list = json!({ "type": "array", "items": { "type": "string" } });
     let properties = json!({
         "summary": text, "confidence": { "type": "number" }, "probable_cause": text_or_null,
         "evidence_used": list, "alternatives": list, "missing_information": list,
-        "candidate": text_or_null, "rationale": text_or_null, "expected_outcome": text_or_null,
+        ninth: text_or_null, "rationale": text_or_null, "expected_outcome": text_or_null,
     });
     let names: Vec<&String> = properties.as_object().map(|map| map.keys().collect()).unwrap_or_default();
     json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })

@@ -10,6 +10,7 @@ use super::rule::{Facts, Rule, Written};
 use super::{Fired, Verdict};
 use crate::hash::Digest;
 use crate::incident::Mode;
+use crate::service::Action;
 
 /// What the owner's file says, or that it cannot be read.
 #[derive(Clone, Debug, Default)]
@@ -286,6 +287,12 @@ fn check(table: &ServiceTable) -> Result<(), String> {
     {
         return Err(format!("`confidence_gate` is {gate}; it must be above {FALLBACK_CAP} and at most 1"));
     }
+    for (name, list) in [("always_ask", &table.always_ask), ("forbidden", &table.forbidden)] {
+        let unknown = list.iter().flatten().find(|word| Action::parse(word).is_err());
+        if let Some(word) = unknown {
+            return Err(format!("`{name}` has `{word}`, which is no action"));
+        }
+    }
     if let Some(blast) = &table.blast {
         for (name, share) in [("blast.share", blast.share), ("blast.min_healthy", blast.min_healthy)] {
             if let Some(share) = share
@@ -309,6 +316,11 @@ fn check(table: &ServiceTable) -> Result<(), String> {
         duration("approvals.expire", approvals.expire.as_deref())?;
     }
     if let Some(cooldown) = &table.cooldown {
+        if let Some(factor) = cooldown.factor
+            && !(1.0..=100.0).contains(&factor)
+        {
+            return Err(format!("`cooldown.factor` is {factor}; it goes from 1 to 100"));
+        }
         duration("cooldown.first", cooldown.first.as_deref())?;
         duration("cooldown.max", cooldown.max.as_deref())?;
     }

@@ -274,7 +274,16 @@ fn matches(pattern: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::{CLOSED, matches};
+    use crate::service::{Action, Origin, Severity};
+
+    #[test]
+    fn closed_lists_are_those_of_the_domain() {
+        let list = |name: &str| CLOSED.iter().find(|(known, _)| *known == name).map(|(_, words)| words.to_vec());
+        assert_eq!(list("action"), Some(Action::ALL.iter().map(|one| one.word()).collect()));
+        assert_eq!(list("severity"), Some(Severity::ALL.iter().map(|one| one.word()).collect()));
+        assert_eq!(list("origin"), Some(Origin::ALL.iter().map(|one| one.word()).collect()));
+    }
 
     #[test]
     fn stars() {

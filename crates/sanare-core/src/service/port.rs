@@ -1,0 +1,173 @@
+//! What the loop of service healing asks of the world: adapters, probes and agents. The clock is [`crate::port::Clock`].
+
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use super::declaration::Declaration;
+use super::diagnosis::AgentFailure;
+use super::gates::GateCheck;
+use super::moment::Moment;
+use super::name::{Application, Component};
+use super::proposal::{AgentResult, Params};
+use super::receipt::{ActKey, Receipt, WorldState};
+use super::target::{Identity, TargetKey};
+use super::text::{Output, Text};
+use super::word::{Effect, Health};
+use crate::id::Id;
+
+/// One configured target with the one action that it is for. A call may wait for the network, never longer than the
+/// declared timeout; whoever runs the loop decides on threads.
+pub trait Adapter: Send + Sync {
+    /// What it declares of itself (S78).
+    fn declaration(&self) -> &Declaration;
+
+    /// Whether it can be reached now (S80). Nothing is changed.
+    fn available(&self) -> Availability;
+
+    /// What the target is now, by the marks that can be read (S79). Nothing is changed.
+    fn identity(&self) -> Identity;
+
+    /// Preconditions, and the dry run where it has one (S90): checks of the gates `preconditions` and `dry_run`. Nothing
+    /// is changed.
+    fn rehearse(&self, intent: &Intent) -> Vec<GateCheck>;
+
+    /// Does it, or takes it back, as the intent's key says. Called at most once for a started receipt, unless the adapter
+    /// is declared idempotent. It compares the marks of its fence with [`Intent::before`] first, and refuses when they
+    /// differ. When in doubt what happened: [`Effect::Unknown`].
+    fn act(&self, intent: &Intent) -> Acted;
+
+    /// What the world says of an act that was begun (S91). Nothing is changed.
+    fn state(&self, receipt: &Receipt) -> WorldState;
+}
+
+/// Whether an adapter can be used now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Availability {
+    /// It can.
+    Available,
+    /// It cannot, and why.
+    Unavailable(Text),
+}
+
+/// What is to be done, exactly: nothing in it comes from an agent, an alert or a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// The started receipt; for a rehearsal the one that would be.
+    pub receipt_id: Id,
+    /// Incident, attempt, action and purpose: the idempotency key.
+    pub key: ActKey,
+    /// The service.
+    pub application: Application,
+    /// The part of it.
+    pub component: Component,
+    /// What is touched.
+    pub target: TargetKey,
+    /// With which parameters.
+    pub params: Params,
+    /// The lease's fence; it only grows.
+    pub fence: u64,
+    /// What the target was when this was decided.
+    pub before: Identity,
+    /// What it is to be, as far as that is known before.
+    pub intended: Identity,
+    /// By the wall clock, for people and other machines.
+    pub deadline: Moment,
+    /// From the call on, in milliseconds.
+    pub timeout_ms: u64,
+}
+
+impl Intent {
+    /// The intent that a receipt records.
+    pub fn of(receipt: &Receipt, timeout_ms: u64) -> Self {
+        Self {
+            receipt_id: receipt.id.clone(),
+            key: receipt.key.clone(),
+            application: receipt.application.clone(),
+            component: receipt.component.clone(),
+            target: receipt.target.clone(),
+            params: receipt.params.clone(),
+            fence: receipt.fence,
+            before: receipt.before.clone(),
+            intended: receipt.intended.clone(),
+            deadline: receipt.deadline,
+            timeout_ms,
+        }
+    }
+}
+
+/// What an adapter says of an act.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Acted {
+    /// What happened.
+    pub effect: Effect,
+    /// The adapter's own name for it, such as a job's.
+    pub reference: Option<Text>,
+    /// Marks that the act has set and that were not known before, such as a new revision.
+    pub arrived: Identity,
+    /// What it wrote.
+    pub output: Output,
+}
+
+impl Acted {
+    /// An effect with nothing else to say.
+    pub fn plain(effect: Effect) -> Self {
+        Self { effect, reference: None, arrived: Identity::default(), output: Output::of("") }
+    }
+}
+
+/// A configured request through the path that users use, or a ping beside it (S28).
+pub trait Probe: Send + Sync {
+    /// Its configured name.
+    fn name(&self) -> &str;
+
+    /// Asks once, within its own time limit.
+    fn ask(&self) -> Answered;
+}
+
+/// What a probe got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answered {
+    /// Whether it passes; `unknown` only where the asking itself failed on our side.
+    pub health: Health,
+    /// Who answered, by the marks that could be read.
+    pub identity: Identity,
+    /// How long it took, in milliseconds.
+    pub millis: u64,
+    /// Why it does not pass.
+    pub detail: Option<Text>,
+}
+
+/// A configured read-only check (S76).
+pub trait Diagnostic: Send + Sync {
+    /// Its configured id.
+    fn name(&self) -> &str;
+
+    /// Runs it once, within its own time limit; `false` where it did not end as it should.
+    fn run(&self) -> (bool, Output);
+}
+
+/// Something that says what is wrong and what might help (S58). The engine checks what it answers.
+pub trait Agent: Send + Sync {
+    /// Thinks about an incident.
+    ///
+    /// # Errors
+    /// [`AgentFailure`]: the way in which it failed, and nothing of what a provider said.
+    fn diagnose(&self, context: &Context, call: &AgentCall) -> Result<AgentResult, AgentFailure>;
+}
+
+/// What an agent is given beside the context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentCall {
+    /// The id of the diagnosis to be made.
+    pub diagnosis_id: Id,
+    /// Now.
+    pub now: Moment,
+    /// Milliseconds that are left.
+    pub millis: u64,
+    /// 128 bits of chance, for a marker.
+    pub chance: u128,
+}
