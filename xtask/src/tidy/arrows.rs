@@ -7,10 +7,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("sanare-core", &[]),
     ("sanare-source", &["sanare-core"]),
     ("sanare-drift", &["sanare-core", "sanare-source"]),
+    ("sanare-detect", &["sanare-core"]),
     ("sanare-engine", &["sanare-core"]),
     ("sanare-store", &["sanare-core"]),
     ("sanare-effects", &["sanare-core"]),
-    ("sanare", &["sanare-core", "sanare-source", "sanare-drift", "sanare-engine", "sanare-store", "sanare-effects"]),
+    (
+        "sanare",
+        &[
+            "sanare-core",
+            "sanare-source",
+            "sanare-drift",
+            "sanare-detect",
+            "sanare-engine",
+            "sanare-store",
+            "sanare-effects",
+        ],
+    ),
     ("sanare-cli", &["sanare-core", "sanare"]),
     ("sanare-py", &["sanare-core", "sanare", "sanare-cli"]),
     ("xtask", &[]),
@@ -23,7 +35,7 @@ const TEST_ARROWS: &[(&str, &[&str])] = &[("sanare-engine", &["sanare-store"])];
 const WORLDLY: &[&str] =
     &["rusqlite", "libc", "landlock", "seccompiler", "tempfile", "pyo3", "clap", "tokio", "ureq", "rustls"];
 /// Rooms without input and output, clock, environment and chance.
-const PURE: &[&str] = &["sanare-core", "sanare-source", "sanare-drift", "sanare-engine"];
+const PURE: &[&str] = &["sanare-core", "sanare-source", "sanare-drift", "sanare-detect", "sanare-engine"];
 
 /// Compares every manifest with the table.
 pub fn check(files: &[Tracked], problems: &mut Vec<String>) {

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::invalid::Invalid;
 use super::name::Version;
 
-/// Columns of a profile, bins of a number, categories of a word: at most.
-const COLUMNS: usize = 500;
-const BINS: usize = 100;
-const CATEGORIES: usize = 200;
+/// Columns of a profile, at most.
+pub const COLUMNS: usize = 500;
+/// Bins of a number, at most: 100 of equal share, as many again for single values that hold more, and one beyond each end.
+pub const BINS: usize = 202;
+/// Words that are counted apart, at most.
+pub const CATEGORIES: usize = 200;
 /// Bytes of a profile as JSON, at most.
 pub const BYTES: usize = 256 * 1024;
 
@@ -44,11 +46,17 @@ pub struct Column {
     pub name: String,
     /// Rows without a value.
     pub nulls: u64,
+    /// Rows with a value that is no number where numbers are counted, or the other way round.
+    #[serde(default)]
+    pub mistyped: u64,
     /// Whether it is a feature or the model's output.
     #[serde(default)]
     pub role: Role,
     /// What is known of its values.
     pub sketch: Sketch,
+    /// Positive numbers by the floor of four times their logarithm to base 2: enough to see a change of unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub magnitudes: BTreeMap<i16, u64>,
 }
 
 /// What a column is to the model.
@@ -139,7 +147,8 @@ fn check(column: &Column, rows: u64) -> Result<(), Invalid> {
             counts.values().try_fold(*others, |sum, count| sum.checked_add(*count))
         }
     };
-    match counted.and_then(|counted| counted.checked_add(column.nulls)) {
+    let all = counted.and_then(|counted| counted.checked_add(column.nulls));
+    match all.and_then(|all| all.checked_add(column.mistyped)) {
         Some(sum) if sum == rows => Ok(()),
         _ => Err(Invalid::new("counts", "and nulls do not add up to the rows")),
     }
