@@ -5,7 +5,7 @@ from __future__ import annotations
 from _thread import get_ident
 from time import monotonic
 
-from sanare import _flight, _state
+from sanare import _flight, _outward, _state
 from sanare._call import Call, call_in, call_in_wrapper
 from sanare._guard import MISSED, Guard
 
@@ -57,7 +57,10 @@ def concerns(guard: Guard, error: BaseException) -> bool:
     if not issubclass(kind, Exception) or issubclass(kind, MemoryError) or _state.is_busy():
         return False
     options = guard.options
-    if options.get("mode") == "off" or marked(error):
+    if options.get("mode") == "off":
+        return False
+    incident = marked(error)
+    if incident and not _outward.concerns(guard, incident):
         return False
     never = options.get("never")
     if never is not None and issubclass(kind, never):
@@ -90,6 +93,12 @@ def marked(error: BaseException) -> str:
     return ""
 
 
+def is_over(call: Call) -> bool:
+    """Whether this failure belongs to an incident that does not go on with this function."""
+    incident = marked(call.error)
+    return bool(incident) and not _outward.goes_on(call.guard, incident)
+
+
 def mark(error: BaseException, incident: str) -> None:
     """Makes outer decorated functions leave this exception alone."""
     from sanare._frames import instance_dict
@@ -106,18 +115,21 @@ def heal(call: Call) -> Any:
         flight, leads = _flight.enter(guard, key)
         if leads:
             break
+        if flight.key != key and is_over(call):
+            return MISSED
         if not flight.wait(_flight.time_left(end)):
             _leave_note(call, {"status": "open", "summary": "another thread is healing this failure"})
             return MISSED
         if was_repaired(call):
             return _adopt(call)
         if flight.key == key and not flight.abandoned:
-            _leave_note(call, flight.report)
+            if flight.report:
+                _leave_note(call, flight.report)
             return MISSED
     try:
         if was_repaired(call):
             return _adopt(call)
-        return lead(call, flight)
+        return MISSED if is_over(call) else lead(call, flight)
     finally:
         _flight.leave(guard, flight)
 
@@ -133,7 +145,9 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
     from sanare._native import native
     from sanare._subject import Subject
 
+    began = monotonic()
     request = _request.build(call)
+    request["continues"] = _outward.request_of(call.guard, marked(call.error))
     subject = Subject(call)
     subject.about(request)
     ident = get_ident()
@@ -143,16 +157,21 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
     finally:
         _state.busy.discard(ident)
     flight.report = report
-    return conclude(call, subject, report)
+    return conclude(call, subject, report, began)
 
 
-def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
+def conclude(call: Call, subject: Any, report: dict[str, Any], began: float) -> Any:
     """The result, if the owner's call returned under the repair; else a note on the exception."""
     from sanare._listen import tell
     from sanare._report import keep
 
+    before = marked(call.error)
+    _outward.ended(call.guard, report, began)
+    if before and not report.get("id"):
+        # It rests further out: the incident stays as it ended further in.
+        return MISSED
     kept = keep(report)
-    narrate(call, report)
+    narrate(call, report, again=bool(before))
     if report.get("id"):
         tell(str(report.get("status", "")), kept)
     mark(call.error, str(report.get("id", "")))
@@ -164,8 +183,9 @@ def conclude(call: Call, subject: Any, report: dict[str, Any]) -> Any:
     return MISSED
 
 
-def narrate(call: Call, report: dict[str, Any]) -> None:
-    """One line an incident in the program's own log: a rewrite is a WARNING, an own failure an ERROR (C132)."""
+def narrate(call: Call, report: dict[str, Any], *, again: bool = False) -> None:
+    """One line an incident in the program's own log: a rewrite is a WARNING, an own failure an ERROR (C132). That it was
+    `again` not repaired, further out, is no news."""
     from sanare._log import ERROR, INFO, WARNING, say
 
     incident = str(report.get("id", ""))
@@ -185,7 +205,7 @@ def narrate(call: Call, report: dict[str, Any]) -> None:
     elif report.get("reason") == "cooldown":
         level, text = INFO, f"{place} failed again and rests: {summary}"
     else:
-        level, text = WARNING, f"{place} failed and was not repaired: {summary}"
+        level, text = INFO if again else WARNING, f"{place} failed and was not repaired: {summary}"
     text += f"; sanare show {incident}" if incident else ""
     mode = log_mode(call.guard)
     say(level, text, name="sanare.heal", incident=incident, mode=mode)
@@ -236,8 +256,19 @@ def _leave_note(call: Call, report: dict[str, Any]) -> None:
     mark(error, str(report.get("id", "")) or marked(error) or "passed")
     if not text:
         return
-    from sanare._frames import instance_dict
+    from sanare._frames import instance_dict, raw
 
+    # The note of the same incident, from a function further in, gives way to this one.
+    at: BaseException | None = error
+    for _ in range(5):
+        if at is None:
+            break
+        notes: Any = instance_dict(at).get("__notes__")
+        for place, note in enumerate(notes if type(notes) is list else ()):
+            if type(note) is str and note[:8] == "sanare: ":
+                notes[place] = text
+                return
+        at = raw(at, "__cause__")
     # What `add_note` does from Python 3.11 on, without asking the exception's class; Python 3.10 has the list as well.
     notes = instance_dict(error).setdefault("__notes__", [])
     if type(notes) is list:

@@ -10,10 +10,10 @@ import sys
 from _thread import allocate_lock, get_ident, start_new_thread
 from time import monotonic
 
-from sanare import _flight, _state
+from sanare import _flight, _outward, _state
 from sanare._call import Call, call_in, call_in_wrapper
 from sanare._guard import MISSED, Guard
-from sanare._heal import _leave_note, concerns, conclude, was_repaired
+from sanare._heal import _leave_note, concerns, conclude, is_over, marked, was_repaired
 from sanare._subject import Subject
 
 TYPE_CHECKING = False
@@ -216,17 +216,23 @@ async def heal(call: Call) -> Any:
         flight, leads = _flight.enter(guard, key)
         if leads:
             break
+        if flight.key != key and is_over(call):
+            return MISSED
         if not await _over(guard, flight, _flight.time_left(end)):
             _leave_note(call, {"status": "open", "summary": "another call is healing this failure"})
             return MISSED
         if was_repaired(call):
             return await _adopt(call)
         if flight.key == key and not flight.abandoned:
-            _leave_note(call, flight.report)
+            if flight.report:
+                _leave_note(call, flight.report)
             return MISSED
     if was_repaired(call):
         _flight.leave(guard, flight)
         return await _adopt(call)
+    if is_over(call):
+        _flight.leave(guard, flight)
+        return MISSED
     return await _lead(call, flight)
 
 
@@ -254,8 +260,10 @@ async def _lead(call: Call, flight: _flight.Flight) -> Any:
     mailbox = Mailbox()
     subject = AsyncSubject(call, mailbox)
     started = False
+    began = monotonic()
     try:
         request = _request.build(call)
+        request["continues"] = _outward.request_of(guard, marked(call.error))
         if mailbox.loop is None:
             request["options"].update(deadline=FOREIGN, proposers=["drift"])
         subject.about(request)
@@ -268,7 +276,7 @@ async def _lead(call: Call, flight: _flight.Flight) -> Any:
             elif kind == "failed":
                 raise content
             else:
-                return conclude(call, subject, content)
+                return conclude(call, subject, content, began)
     except BaseException:
         subject.abandon()
         raise

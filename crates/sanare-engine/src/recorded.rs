@@ -7,6 +7,7 @@ use sanare_core::policy::{Policy, Situation};
 use sanare_core::proposal::{Declined, Tier};
 use serde_json::Value as Json;
 
+use crate::run::{CONTINUED, of_last_target};
 use crate::stage::judge::{changed_lines, facts};
 
 /// What a decision is made from.
@@ -31,8 +32,9 @@ pub struct Recorded {
 impl Recorded {
     /// Reads the records of one incident; `None` when there was no candidate, or a record is not complete.
     pub fn read(records: &[Record]) -> Option<Self> {
+        let records = of_last_target(records);
         let last = |step: &str| records.iter().rev().find(|record| record.step == step);
-        let opened = last("opened")?.json();
+        let opened = last(CONTINUED).or_else(|| last("opened"))?.json();
         let proposed = last("proposed")?;
         let checked = last("checked").filter(|checked| checked.seq > proposed.seq).map(Record::json);
         let diagnosed = records.iter().rev().find(|record| record.step == "diagnosed" && record.seq < proposed.seq)?;

@@ -20,7 +20,7 @@ use sanare_core::redact::Redactor;
 use serde_json::Value as Json;
 
 use crate::recorded::from;
-use crate::run::{Case, World, run};
+use crate::run::{CONTINUED, Case, World, of_last_target, run};
 
 /// One step as it was and as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Replayed {
 /// [`StoreFault`], also when the records are not those of an incident.
 pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<Vec<Replayed>, StoreFault> {
     let unusable = || StoreFault::Unusable("the records are not complete".to_owned());
+    // Of an incident that went outward the last target alone: the one before ended like an incident of its own.
+    let records = of_last_target(records);
     let script = Script::read(records).ok_or_else(unusable)?;
     let clock = sanare_core::port::scripted::ScriptedClock::default();
     let evidence = Evidence::default();
@@ -50,6 +52,7 @@ pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<
         policy,
         lease: None,
         budgets: &[],
+        continued: script.continued,
     };
     let mut target = ScriptTarget { script: &script };
     let mut subject = ScriptSubject { script: &script, reruns: script.reruns.clone() };
@@ -84,7 +87,7 @@ fn line(record: &Record) -> Option<String> {
     let payload = record.json();
     let word = |json: &Json| json.as_str().unwrap_or_default().to_owned();
     let detail = match record.step.as_str() {
-        "opened" | "evident" | "checked" | "approved" | "prepared" => String::new(),
+        "opened" | CONTINUED | "evident" | "checked" | "approved" | "prepared" => String::new(),
         "diagnosed" => {
             let rejected = payload["rejections"].as_array().and_then(|all| all.last());
             rejected.map(|last| format!("after {}", word(&last["check"]))).unwrap_or_default()
@@ -110,6 +113,7 @@ struct Try {
 /// What the ports answer.
 struct Script {
     incident: sanare_core::incident::Incident,
+    continued: Option<u32>,
     class: String,
     not_ours: Option<(Reason, String)>,
     tries: Vec<Try>,
@@ -127,9 +131,10 @@ struct Script {
 
 impl Script {
     fn read(records: &[Record]) -> Option<Self> {
-        let opened = records.iter().find(|record| record.step == "opened")?.json();
+        let opened = records.iter().find(|record| matches!(record.step.as_str(), "opened" | CONTINUED))?.json();
         let mut script = Self {
             incident: from(&opened["incident"])?,
+            continued: from(&opened["attempts"]),
             class: String::new(),
             not_ours: None,
             tries: Vec::new(),

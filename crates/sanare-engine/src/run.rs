@@ -3,7 +3,7 @@
 use sanare_core::evidence::Evidence;
 use sanare_core::gate::GateReport;
 use sanare_core::incident::Incident;
-use sanare_core::ledger::Entry;
+use sanare_core::ledger::{Entry, Record};
 use sanare_core::outcome::{Outcome, Reason};
 use sanare_core::policy::Policy;
 use sanare_core::port::store::{Bucket, Lease, ReceiptChange};
@@ -34,6 +34,8 @@ pub struct Case<'a> {
     pub lease: Option<&'a Lease>,
     /// Budgets of which the repair takes a unit each before it is put in force (C118).
     pub budgets: &'a [Bucket],
+    /// Set when the incident goes on with an outer function as its target: the candidates that it had before (C119).
+    pub continued: Option<u32>,
 }
 
 /// Everything outside.
@@ -114,7 +116,7 @@ pub fn run(case: &Case<'_>, world: &mut World<'_>) -> Ended {
         report: GateReport::default(),
         checked: None,
         summary: Vec::new(),
-        attempts: 0,
+        attempts: case.continued.unwrap_or(0),
         started: world.clock.elapsed(),
         paid: false,
         reran: false,
@@ -202,11 +204,31 @@ fn append(case: &Case<'_>, store: &dyn Store, entry: &Entry, change: ReceiptChan
 
 fn entry(case: &Case<'_>, world: &World<'_>, step: &Step) -> Entry {
     let payload = match step {
-        Step::Opened => Redactor::standard().json(&json!({ "incident": case.incident })),
+        Step::Opened => Redactor::standard().json(&opened(case)),
         Step::Evident => case.recorded.clone(),
         other => Redactor::standard().json(&other.payload()),
     };
-    Entry { incident: case.incident.id.clone(), step: step.name().to_owned(), at: world.clock.now(), payload }
+    let name = match (step, case.continued) {
+        (Step::Opened, Some(_)) => CONTINUED,
+        _ => step.name(),
+    };
+    Entry { incident: case.incident.id.clone(), step: name.to_owned(), at: world.clock.now(), payload }
+}
+
+/// The step with which an incident goes on with an outer function, in the place of `opened`.
+pub const CONTINUED: &str = "continued";
+
+fn opened(case: &Case<'_>) -> Json {
+    match case.continued {
+        None => json!({ "incident": case.incident }),
+        Some(attempts) => json!({ "incident": case.incident, "attempts": attempts }),
+    }
+}
+
+/// The records since the incident got the target that it has now, with the one that says which that is.
+pub fn of_last_target(records: &[Record]) -> &[Record] {
+    let from = records.iter().rposition(|record| record.step == CONTINUED).unwrap_or(0);
+    records.get(from..).unwrap_or_default()
 }
 
 /// Our own failure: put everything back as far as that can be done, and say so.

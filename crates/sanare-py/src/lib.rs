@@ -50,7 +50,9 @@ fn heal<'py>(
     if let Some(error) = interrupted {
         return Err(error);
     }
-    let json = serde_json::to_value(&report).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let mut json = serde_json::to_value(&report).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    // For the host alone: no field of the report that its owner sees.
+    json["goes_outward"] = report.goes_outward.into();
     back::json_to_python(py, &json)
 }
 

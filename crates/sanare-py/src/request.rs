@@ -7,11 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sanare::core::classify::{Class, classify};
 use sanare::core::evidence::{Argument, Evidence, FileView};
+use sanare::core::id::Id;
 use sanare::core::outcome::Reason;
 use sanare::core::settings::Settings;
 use sanare::core::value::Value;
 use sanare::effects::project::{Interpreter, Project, may_rewrite};
-use sanare::operations::heal::{HealRequest, More};
+use sanare::operations::heal::{Continues, HealRequest, More};
 use serde_json::{Value as Json, json};
 
 use crate::back::items;
@@ -60,6 +61,7 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         unsupported,
         in_memory: text(request, "origin") == "memory",
         named: flag(request, "named"),
+        continues: continues(request),
         code: text(request, "code"),
         lease_ms: integer(request, "lease_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(30_000),
         options,
@@ -76,6 +78,14 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
         },
         more: repairable.then(|| more(request)),
     }
+}
+
+/// The incident that an inner function ended and this one goes on with.
+fn continues(request: &Bound<'_, PyDict>) -> Option<Continues> {
+    let given = dict(request, "continues")?;
+    let incident = Id::from_text(text(&given, "incident"));
+    let spent_ms = integer(&given, "spent_ms").and_then(|millis| u64::try_from(millis).ok()).unwrap_or(u64::MAX);
+    Some(Continues { incident, spent_ms })
 }
 
 /// Reads whole arguments and more of the local variables, when that is wanted.

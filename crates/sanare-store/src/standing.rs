@@ -19,8 +19,18 @@ pub(crate) enum Standing {
 impl Standing {
     /// What the entry makes of its incident; `None` for a note beside the steps.
     pub(crate) fn after(entry: &Entry) -> Option<Self> {
-        const ON_THE_WAY: [&str; 9] =
-            ["opened", "evident", "diagnosed", "proposed", "judged", "checked", "approved", "prepared", "undoing"];
+        const ON_THE_WAY: [&str; 10] = [
+            "opened",
+            "continued",
+            "evident",
+            "diagnosed",
+            "proposed",
+            "judged",
+            "checked",
+            "approved",
+            "prepared",
+            "undoing",
+        ];
         match entry.step.as_str() {
             "closed" | "captured" => Some(Self::Closed),
             "waiting" => Some(Self::Waiting),

@@ -78,6 +78,12 @@ pub struct Report {
     /// Usage of the calls since the last candidate.
     #[serde(skip)]
     pub asked: Usage,
+    /// How many attempts there were before the target that the incident has now.
+    #[serde(skip)]
+    pub before: usize,
+    /// Whether a decorated function further out may go on with the incident (C119).
+    #[serde(skip)]
+    pub goes_outward: bool,
     /// Milliseconds since 1970.
     pub created_at: u64,
     /// Milliseconds since 1970; 0 until closed.
@@ -142,6 +148,7 @@ impl Report {
         let payload = record.json();
         match record.step.as_str() {
             "opened" => self.opened(&payload["incident"], record.at),
+            "continued" => self.continued(&payload["incident"]),
             "evident" => {
                 let error = &payload["error"];
                 self.error = format!("{}: {}", text(&error["class"]), text(&error["message"]));
@@ -219,11 +226,24 @@ impl Report {
         self.created_at = at;
     }
 
+    /// Goes on with an outer function. What it was and what was tried inside stays told.
+    fn continued(&mut self, incident: &Json) {
+        let (fingerprint, created_at) = (self.fingerprint.clone(), self.created_at);
+        self.opened(incident, created_at);
+        self.fingerprint = fingerprint;
+        self.status = "open".to_owned();
+        self.before = self.attempts.len();
+        for said in [&mut self.outcome, &mut self.reason, &mut self.summary, &mut self.rerun] {
+            said.clear();
+        }
+        self.closed_at = 0;
+    }
+
     fn diagnosed(&mut self, payload: &Json) {
         self.classification = text(&payload["class"]);
         self.refusals = payload["declined"].clone();
-        for (attempt, rejection) in self.attempts.iter_mut().zip(payload["rejections"].as_array().into_iter().flatten())
-        {
+        let of_this = self.attempts.iter_mut().skip(self.before);
+        for (attempt, rejection) in of_this.zip(payload["rejections"].as_array().into_iter().flatten()) {
             attempt.rejected_because = format!("{}: {}", text(&rejection["check"]), text(&rejection["reason"]));
         }
         let gates = &payload["gates"];

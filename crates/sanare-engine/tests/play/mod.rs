@@ -64,6 +64,8 @@ pub struct Script {
     pub settled_unwritten: bool,
     /// How often the file changes elsewhere while the repair is made.
     pub moves: u32,
+    /// The incident goes on with an outer function, after so many candidates.
+    pub continued: Option<u32>,
     /// Number of the ledger record from which on the store fails.
     pub store_fails_at: Option<usize>,
 }
@@ -147,6 +149,7 @@ fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
         recorded: Redactor::standard().json(&json!({ "error": { "class": "KeyError", "message": "'amount'" } })),
         lease: lease.as_ref(),
         budgets: &budgets,
+        continued: script.continued,
     };
     let mut verifier = ScriptedVerifier { answer: verified(&script.verify), asked: 0 };
     let mut world = World {

@@ -4,6 +4,7 @@ mod adopt;
 mod again;
 mod breaker;
 mod flight;
+pub(crate) mod outward;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub(crate) use self::adopt::rest_key as adoption_rest;
 use self::adopt::adopt;
 use self::breaker::Breaker;
 use self::flight::Flight;
+use self::outward::Begun;
+pub use self::outward::Continues;
 use crate::operations::confirm;
 use crate::operations::evidence::{Amounts, recorded};
 use crate::operations::save_patch;
@@ -73,6 +76,8 @@ pub struct HealRequest {
     pub in_memory: bool,
     /// Whether the owner named this very class in `heal_on` (C27).
     pub named: bool,
+    /// The incident that an inner function ended, if this function goes on with it (C119).
+    pub continues: Option<Continues>,
     /// Hash of the code that failed; equal in every process that runs it. Empty: not known, and nothing is adopted.
     pub code: String,
     /// How long a lease lasts without being renewed (C116).
@@ -109,6 +114,8 @@ struct Ground<'a> {
     policy: &'a Policy,
     breaker: Breaker,
     clock: &'a SystemClock,
+    /// What an inner function's incident had used up when this one went on with it.
+    begun: Option<&'a Begun>,
 }
 
 /// A failure being worked on, whichever way it takes.
@@ -183,7 +190,11 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
     if let Some(mode) = policy.mode_for(&request.project) {
         rules.mode = stricter(rules.mode, mode);
     }
-    let incident = incident(&request, rules, &shown_path, &clock);
+    let mut incident = incident(&request, rules, &shown_path, &clock);
+    let begun = match outward::take_over(store, request.continues.as_ref(), &mut incident) {
+        Ok(begun) => begun,
+        Err(report) => return *report,
+    };
     let breaker = Breaker::of(settings.as_ref());
     let wait = settings.as_ref().map_or(0, |settings| settings.number("heal.wait"));
     let flight = Flight { incident: &incident, clock: &clock, millis: request.lease_ms, end: clock.elapsed() + wait };
@@ -198,6 +209,7 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         policy: &policy,
         breaker,
         clock: &clock,
+        begun: begun.as_ref(),
     };
     // Before anything is healed anew: a repair that was just approved may be what fails here, if this process runs it. A
     // store that cannot say is told of again below.
@@ -345,7 +357,9 @@ impl Desk<'_> {
             false => commands(self.on.settings, self.request, incident, &recorded),
         };
         let policy = self.on.policy;
-        let case = Case { incident, evidence: &evidence, class, not_ours, recorded, policy, lease, budgets: &buckets };
+        let continued = self.on.begun.map(|begun| begun.attempts);
+        let budgets = buckets.as_slice();
+        let case = Case { incident, evidence: &evidence, class, not_ours, recorded, policy, lease, budgets, continued };
         let (store, clock, verifier) = (self.on.store, self.on.clock, verifier.as_mut());
         let ended = run(&case, &mut World { store, subject, target, proposers, verifier, clock });
         if matches!(ended.last, Step::Waiting(_)) {
@@ -415,14 +429,20 @@ impl Desk<'_> {
             // What stands in the ledger by now is the other's: it says nothing of this call.
             return broken_store(incident, &StoreFault::LeaseLost);
         }
-        let report = match self.on.store.records(&incident.id) {
-            Ok(records) => Report::from_records(&incident.id, &records),
+        let mut report = match self.on.store.records(&incident.id) {
+            Ok(records) => {
+                let report = Report::from_records(&incident.id, &records);
+                Report { goes_outward: outward::goes_on(&records), ..report }
+            }
             Err(fault) => broken_store(incident, &fault),
         };
-        let report = report.with_end(&ended.last, self.on.clock.now());
+        report = report.with_end(&ended.last, self.on.clock.now());
         let key = incident.fingerprint.as_str();
         if report.outcome == "healed" || report.status == "applied" {
             self.on.breaker.end_rest(self.on.store, key);
+            if let Some(begun) = self.on.begun {
+                begun.end_rests(self.on.store);
+            }
         } else if !abandoned {
             self.on.breaker.begin_rest(self.on.store, key, self.on.clock.now());
         }

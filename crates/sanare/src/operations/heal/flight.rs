@@ -11,6 +11,7 @@ use sanare_core::incident::Incident;
 use sanare_core::port::store::Lease;
 use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_effects::process::{Fate, ProcessMark};
+use sanare_engine::run::of_last_target;
 
 use crate::wire::clock::SystemClock;
 
@@ -96,7 +97,7 @@ impl Flight<'_> {
 
     fn is_of_this_code(&self, store: &dyn Store, id: &Id) -> bool {
         let records = store.records(id).unwrap_or_default();
-        let Some(opened) = records.first().map(|record| record.json()) else { return false };
+        let Some(opened) = of_last_target(&records).first().map(|record| record.json()) else { return false };
         let incident = &opened["incident"];
         incident["function_hash"] == self.incident.code.as_str()
             && incident["function"] == self.incident.function.as_str()
