@@ -1,6 +1,7 @@
 """A scripted model server on the loopback interface: one script of answers, every wire format, and every way to misbehave.
 
-An answer is a text (what the model says), or a callable that gets the connection and does as it likes with it.
+An answer is a text (what the model says), something that reads the prompt and says a text (`reply_to`), or a callable that
+gets the connection and does as it likes with it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,16 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-Answer = str | Callable[[socket.socket], None]
+
+class Reader(Protocol):
+    """A model that reads what it is asked."""
+
+    def reply_to(self, prompt: str) -> str: ...
+
+
+Answer = str | Reader | Callable[[socket.socket], None]
 
 
 class ModelServer:
@@ -70,6 +78,8 @@ class ModelServer:
                 with self._lock:
                     self.requests.append(request)
                     answer = self.answers[min(len(self.requests), len(self.answers)) - 1]
+                if hasattr(answer, "reply_to"):
+                    answer = answer.reply_to(request["user"])
                 if isinstance(answer, str):
                     peer.sendall(http(200, wire(request["path"], answer, self.usage)))
                 else:

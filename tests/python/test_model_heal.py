@@ -73,35 +73,6 @@ def test_f02_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch
     assert job.read_bytes() == before
 
 
-def spoilt(gate: str, right: str) -> str:
-    """The right candidate, spoilt so that this gate is the first to refuse it."""
-    body = "    rows = list("
-    return {
-        "syntax": right.replace("def load_sales(csv_text):", "def load_sales(csv_text:"),
-        "fence": right.replace("def load_sales(csv_text):", "def load_sales(csv_text, strict=False):"),
-        "overfit": right.replace(body, '    if "osszeg" in csv_text:\n        return EXPECTED\n' + body),
-        "safety": right.replace(body, '    open("/tmp/seen", "w").write(csv_text)\n' + body),
-        "trial": right.replace('"osszeg" in row', '"osszag" in row'),
-        "replay": right.replace('row["amount"])', 'row["amount"] + "0")'),
-    }[gate]
-
-
-@pytest.mark.parametrize("gate", ["syntax", "fence", "overfit", "safety", "trial", "replay"])
-def test_a_model_that_repairs_what_it_is_told_needs_two_calls(
-    tmp_path: Path, gate: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, loaded, source = prepare(tmp_path)
-    right = candidate(NAME, "right", source)
-    assert spoilt(gate, right) != right
-    with ModelServer(reply(spoilt(gate, right)), reply(right)) as server:
-        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
-        assert loaded.load_sales(HUNGARIAN) == STANDARD_EXPECTED, str(sanare.last_report())
-        told = server.prompts[1]
-    because = sanare.last_report().attempts[0]["rejected_because"]
-    assert because.startswith(f"{gate}/"), because
-    assert f'"rejected_by":"{because.partition(":")[0]}"' in told, told
-
-
 DECOY = "datum,ugyfel,rendeles_szam\n2026-01-05,Alfa Kft,5001\n2026-01-06,Beta Zrt,5002\n"
 
 

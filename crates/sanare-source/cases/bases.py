@@ -188,3 +188,20 @@ def tolerant(path):
                 raise ValueError("no name")
     log.info("%d bad", bad)
     return good
+# base stock stock
+SIGN = {"in": 1, "out": -1}
+
+
+def depth(folder):
+    return 1 + max((depth(inner) for inner in folder["folders"]), default=0)
+
+
+def stock(doc):
+    left = {}
+    for move in doc["moves"]:
+        sign = SIGN[move["kind"]]
+        hours, minutes = move["took"].split(":")
+        left[move["article"]] = left.get(move["article"], 0) + sign * int(move["pieces"])
+        left["minutes"] = left.get("minutes", 0) + int(hours) * 60 + int(minutes)
+    left["depth"] = depth(doc["store"])
+    return left

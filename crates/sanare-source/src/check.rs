@@ -1,6 +1,7 @@
 //! The static checks, one file each or a small family, joined here in the order in which they are asked.
 
 mod abilities;
+mod absence;
 mod bounded;
 mod changed;
 mod closure;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Stmt, StmtFor};
 
 use super::Look;
+use super::absence::left_out;
 use crate::code::{BindingKind, blocks};
 use crate::constant::{integer, is_changed, is_empty_value};
 use crate::flow::{is_written_list, mentions, names_in};
@@ -12,7 +13,7 @@ use crate::lens::Lens;
 use crate::vet::Case;
 
 /// **no_cut_result**: no new constant slice, `pop`, `del` or filter on what is returned, no new bound on how much is read,
-/// no new stop after so many rows.
+/// no new stop after so many rows, no row passed over because the old form is not there.
 pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
     let lens = &case.new;
     let gathered = gathered(lens);
@@ -57,6 +58,7 @@ pub(super) fn no_cut_result(case: &Case<'_>) -> Look {
     }
     findings.extend(deletions(case, &gathered));
     findings.extend(counted_stops(case, &gathered));
+    findings.extend(left_out(case));
     findings.into()
 }
 

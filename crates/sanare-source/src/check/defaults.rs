@@ -6,6 +6,7 @@ use ruff_python_ast::comparable::ComparableExpr;
 use ruff_python_ast::{Expr, ExprCall, Operator, Stmt};
 
 use super::Look;
+use super::absence::{Absence, is_measure};
 use super::constants::choices;
 use super::kept::{keys_in, keys_read};
 use crate::code::BindingKind;
@@ -25,6 +26,7 @@ pub(super) fn no_new_default(case: &Case<'_>) -> Look {
     keys.extend(case.context.no_new_default_keys.iter().cloned());
     keys.extend(case.context.expected_names.iter().cloned());
     let held = holders(&case.new, &keys);
+    let absence = Absence::of(case);
     let mut findings = Vec::new();
     for (at, node) in case.new.code.exprs.iter().enumerate() {
         if case.is_old(node.expr) || in_report(&case.new, at) {
@@ -32,14 +34,20 @@ pub(super) fn no_new_default(case: &Case<'_>) -> Look {
         }
         match node.expr {
             Expr::Call(call) => {
-                findings.extend(call_default(case, call, &keys));
+                findings.extend(call_default(case, call, &keys, &absence));
                 findings.extend(lenient(case, call));
+            }
+            Expr::BoolOp(_) if !is_test(&case.new, at) && absence.answer(node.expr) == Some(false) => {
+                findings.push(format!("`{}` would be false where the input lacks it", case.text(node.expr)));
             }
             Expr::If(_) | Expr::BoolOp(_) if !is_test(&case.new, at) => {
                 findings.extend(choice_default(case, node.expr, &keys, &held));
             }
             Expr::Dict(node) if node.items.iter().any(|item| item.key.is_none()) => {
                 findings.extend(spread_default(case, node.iter(), &keys));
+            }
+            Expr::Dict(node) if is_one_of_many(&case.new, at) => {
+                findings.extend(record_default(case, node, &keys));
             }
             Expr::BinOp(node) if node.op == Operator::BitOr => {
                 for side in [&*node.left, &*node.right] {
@@ -108,16 +116,24 @@ fn reads_key(lens: &Lens<'_>, expr: &Expr, keys: &BTreeSet<String>) -> bool {
             }
         }
         Expr::Named(node) => reads_key(lens, &node.value, keys),
+        Expr::ListComp(node) => reads_key(lens, &node.elt, keys),
+        Expr::SetComp(node) => reads_key(lens, &node.elt, keys),
+        Expr::DictComp(node) => reads_key(lens, &node.value, keys),
         _ => false,
     }
 }
 
 fn is_made_up(case: &Case<'_>, expr: &Expr) -> bool {
-    !expr.is_none_literal_expr() && is_constant(&case.new, expr)
+    !expr.is_none_literal_expr() && (is_constant(&case.new, expr) || is_measure(case, expr))
 }
 
 /// `get(key, 0)`, `getattr(row, key, "")`, `pop(key, "")`, `setdefault(key, 0)`.
-fn call_default(case: &Case<'_>, call: &ExprCall, keys: &BTreeSet<String>) -> Option<String> {
+fn call_default(
+    case: &Case<'_>,
+    call: &ExprCall,
+    keys: &BTreeSet<String>,
+    absence: &Absence<'_, '_>,
+) -> Option<String> {
     let lens = &case.new;
     let arguments = &call.arguments.args;
     let (key, default) = match &*call.func {
@@ -132,7 +148,11 @@ fn call_default(case: &Case<'_>, call: &ExprCall, keys: &BTreeSet<String>) -> Op
         _ => return None,
     };
     let texts = constant::texts(lens, key, Some(lens.code.scope_of(key)));
-    let wanted = texts.iter().find(|text| keys.contains(*text))?;
+    let looked_up = || match &*call.func {
+        Expr::Attribute(method) => absence.was_looked_up(&method.value, key).then(|| case.text(key)),
+        _ => None,
+    };
+    let wanted = texts.iter().find(|text| keys.contains(*text)).cloned().or_else(looked_up)?;
     let made_up = choices(default).into_iter().any(|part| is_made_up(case, part));
     let was_there = || {
         case.old_calls().any(|old| {
@@ -256,11 +276,58 @@ fn spread_default<'d>(
 ) -> Vec<String> {
     let mut findings = Vec::new();
     for item in items {
+        if let (None, Expr::Dict(inner)) = (&item.key, &item.value) {
+            findings.extend(spread_default(case, inner.iter(), keys));
+        }
         if let Some(Expr::StringLiteral(key)) = &item.key
             && keys.contains(key.value.to_str())
             && is_made_up(case, &item.value)
         {
             findings.push(format!("`{}` would be `{}` where it is absent", key.value.to_str(), case.text(&item.value)));
+        }
+    }
+    findings
+}
+
+/// Is an expression an element that is made many times over, or is put to others?
+fn is_one_of_many(lens: &Lens<'_>, at: usize) -> bool {
+    let is = |other: &Expr| std::ptr::eq(other, lens.code.exprs[at].expr);
+    match lens.code.parent(at).map(|parent| parent.expr) {
+        Some(Expr::ListComp(node)) => is(&node.elt),
+        Some(Expr::Generator(node)) => is(&node.elt),
+        Some(Expr::List(_)) => true,
+        Some(Expr::Call(call)) => matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "append"),
+        _ => false,
+    }
+}
+
+/// `{"probe": name, "grade": 0}` as a record of the input: a number or nothing under a key that the old body reads.
+fn record_default(case: &Case<'_>, record: &ruff_python_ast::ExprDict, keys: &BTreeSet<String>) -> Vec<String> {
+    let old_fields: BTreeSet<&str> = case
+        .old
+        .code
+        .exprs
+        .iter()
+        .filter_map(|node| node.expr.as_dict_expr())
+        .flat_map(|dict| {
+            dict.items
+                .iter()
+                .filter_map(|item| item.key.as_ref()?.as_string_literal_expr().map(|key| key.value.to_str()))
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for item in &record.items {
+        if let Some(Expr::StringLiteral(key)) = &item.key
+            && keys.contains(key.value.to_str())
+            && !old_fields.contains(key.value.to_str())
+            && (item.value.is_number_literal_expr()
+                || (is_empty_value(&item.value) && !item.value.is_none_literal_expr()))
+        {
+            findings.push(format!(
+                "`{}` would be `{}`, whatever the input says",
+                key.value.to_str(),
+                case.text(&item.value)
+            ));
         }
     }
     findings
@@ -298,6 +365,7 @@ fn lenient(case: &Case<'_>, call: &ExprCall) -> Vec<String> {
             "on_bad_lines" => is_text(Some(&keyword.value), &["error"]),
             "error_bad_lines" | "skip_blank_lines" => !is_empty_value(&keyword.value),
             "restval" | "fill_value" | "na_value" | "fillvalue" => keyword.value.is_none_literal_expr(),
+            "default" if matches!(name, "max" | "min") && call.func.is_name_expr() => !is_made_up(case, &keyword.value),
             _ => true,
         };
         if !strict && !was_lenient(case, arg.as_str()) {
@@ -335,6 +403,7 @@ fn was_lenient(case: &Case<'_>, arg: &str) -> bool {
     let family: &[&str] = match arg {
         "on_bad_lines" | "error_bad_lines" => &["on_bad_lines", "error_bad_lines", "warn_bad_lines"],
         "errors" | "encoding_errors" => &["errors", "encoding_errors"],
+        "default" => &["default"],
         _ => return false,
     };
     case.old_calls().flat_map(|call| &*call.arguments.keywords).any(|keyword| {

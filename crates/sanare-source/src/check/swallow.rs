@@ -56,8 +56,7 @@ fn attempts<'a>(lens: &Lens<'a>) -> Vec<Attempt<'a>> {
     walk_tries(&lens.code.function.body, &mut |attempt, flow| {
         for handler in handlers(attempt) {
             let types = types(lens, handler);
-            let wide = types.is_empty() || types.iter().any(|name| is_wide(name));
-            let why = judge(lens, attempt, handler, wide, flow);
+            let why = judge(lens, attempt, handler, &types, flow);
             found.push(Attempt { types, handler, attempt, why });
         }
     });
@@ -68,10 +67,10 @@ fn judge(
     lens: &Lens<'_>,
     attempt: &StmtTry,
     handler: &ExceptHandlerExceptHandler,
-    wide: bool,
+    types: &BTreeSet<String>,
     flow: &Flow<'_>,
 ) -> Option<&'static str> {
-    if wide {
+    if types.is_empty() || types.iter().any(|name| is_wide(name)) {
         return (!always_raises(&handler.body)).then_some("is as wide as Exception and does not raise on every path");
     }
     if is_import_fallback(attempt, handler) || is_predicate(attempt, handler) {
@@ -79,6 +78,15 @@ fn judge(
     }
     let name = handler.name.as_ref().map(|name| name.as_str());
     let reached_by_failure_only = always_leaves(&attempt.body) || always_leaves(&attempt.orelse);
+    if types.iter().any(|name| name.ends_with("RecursionError"))
+        && !always_raises(&handler.body)
+        && !walks(&handler.body)
+    {
+        return Some("goes on where the walk did not come to its end");
+    }
+    if leaves_a_part_out(attempt, handler) {
+        return Some("works with a part of what was to be read");
+    }
     let fine = covers(lens, &handler.body, name, flow, &|| {
         if reached_by_failure_only {
             flow.rest_covers(lens, name)
@@ -87,6 +95,37 @@ fn judge(
         }
     });
     (!fine).then_some("lets the error disappear: it neither raises nor does the work in another way")
+}
+
+/// Is there another walk, with a loop in place of the stack?
+fn walks(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| matches!(stmt, Stmt::For(_) | Stmt::While(_)) || blocks(stmt).into_iter().any(walks))
+}
+
+/// `x = int(a) * 60 + int(b)` / `except ValueError: x = int(a) * 60`: the rest is lost.
+fn leaves_a_part_out(attempt: &StmtTry, handler: &ExceptHandlerExceptHandler) -> bool {
+    let mut parts: Vec<ComparableExpr<'_>> = Vec::new();
+    for value in attempt.body.iter().filter_map(value_of) {
+        let mut todo = vec![value];
+        while let Some(value) = todo.pop() {
+            let Expr::BinOp(node) = value else { continue };
+            parts.extend([ComparableExpr::from(&*node.left), ComparableExpr::from(&*node.right)]);
+            todo.extend([&*node.left, &*node.right]);
+        }
+    }
+    let works = |value: &Expr| !value.is_name_expr() && !value.is_literal_expr();
+    handler.body.iter().filter_map(value_of).any(|value| works(value) && parts.contains(&ComparableExpr::from(value)))
+}
+
+/// What a statement assigns, adds or returns.
+fn value_of(stmt: &Stmt) -> Option<&Expr> {
+    match stmt {
+        Stmt::Assign(node) => Some(&node.value),
+        Stmt::AugAssign(node) => Some(&node.value),
+        Stmt::AnnAssign(node) => node.value.as_deref(),
+        Stmt::Return(node) => node.value.as_deref(),
+        _ => None,
+    }
 }
 
 /// The classes that a handler names, as dotted paths; empty for a bare `except`.
