@@ -251,8 +251,9 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_a_patch_holds_the_repair_alone(tmp_path: Path) -> None:
-    """Uncommitted lines, staged files and unpushed commits stay where they are, and out of the patch."""
+def test_f39_what_leaves_holds_the_repair_alone(tmp_path: Path) -> None:
+    """Uncommitted lines, staged files and unpushed commits stay where they are, and out of the patch: the one thing that
+    is made to be sent away, as long as there are no pull requests."""
     job = Job(tmp_path / "project")
     (job.folder / ".gitignore").write_text(".sanare/\nexport.csv\n__pycache__/\n")
     git(job.folder, "init", "-q")
