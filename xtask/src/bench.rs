@@ -49,6 +49,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "model", run: model },
     Bench { name: "evidence", run: evidence },
     Bench { name: "rest", run: rest },
+    Bench { name: "ticker", run: ticker },
 ];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
@@ -197,6 +198,25 @@ fn rest(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure
         ours: three(&json, &["over_ms"])?,
         peer: None,
     }])
+}
+
+fn ticker(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let json = answer(ours.python(&workshop.root).args(["benches/ticker.py", "9"]))?;
+    let one = |name: &str| json.get(name).and_then(Json::as_f64).with_context(|| format!("no {name}"));
+    let [middle, low, high] = three(&json, &["late_ms"])?;
+    let figure = |what: &str, bar: Option<f64>, ours: [f64; 3]| Figure {
+        what: format!("lateness of a 10 ms ticker while 100 failing tasks wait 2 s for a model: {what}"),
+        unit: "ms",
+        bar,
+        ours,
+        peer: None,
+    };
+    Ok(vec![
+        figure("worst of a heal", Some(20.0), [middle, low, high]),
+        figure("worst of nine heals", Some(20.0), [one("worst_ms")?; 3]),
+        figure("worst of the first in its process", Some(20.0), [one("first_ms")?; 3]),
+        figure("with nothing to wait for", None, [one("alone_ms")?; 3]),
+    ])
 }
 
 /// Runs one script in both venvs, the peer with a home folder of its own: it writes a configuration there.
