@@ -112,7 +112,8 @@ def listen(order: dict[str, Any]) -> None:
 
     def moment(self: Any, name: str) -> None:
         if name == turn:
-            os.kill(os.getpid(), sign)
+            # To this thread: of a signal to the process another thread might take notice, and this one go on for a while.
+            signal.pthread_kill(threading.get_ident(), sign)
 
     _subject.Subject.moment = moment  # type: ignore[method-assign]
 

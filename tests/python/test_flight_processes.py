@@ -80,12 +80,12 @@ def test_a_killed_holder_is_followed_at_once(tmp_path: Path, healed: str, turn: 
 
 @pytest.mark.parametrize("turn", ["recorded checked", "recorded prepared", "before_write", "after_write", "after_swap"])
 def test_the_late_write_of_a_frozen_holder_is_refused(tmp_path: Path, healed: str, turn: str) -> None:
-    # Whether the holder has the store or the file's folder locked when the signal comes is chance: then nobody can take
+    # A thread that renews the lease may have the store locked when the signal comes: then nobody can take
     # over, the others have their own exception, and there is no late write to be looked at.
-    for attempt in range(8):
+    for attempt in range(3):
         if late_write(tmp_path / f"project_{attempt}", healed, turn):
             return
-    pytest.fail("eight times the holder stood still with something locked")
+    pytest.fail("three times the holder stood still with something locked")
 
 
 def late_write(folder: Path, healed: str, turn: str) -> bool:
