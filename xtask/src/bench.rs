@@ -50,6 +50,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "evidence", run: evidence },
     Bench { name: "rest", run: rest },
     Bench { name: "ticker", run: ticker },
+    Bench { name: "detect", run: detect },
 ];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
@@ -216,6 +217,19 @@ fn ticker(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figu
         figure("worst of nine heals", Some(20.0), [one("worst_ms")?; 3]),
         figure("worst of the first in its process", Some(20.0), [one("first_ms")?; 3]),
         figure("with nothing to wait for", None, [one("alone_ms")?; 3]),
+    ])
+}
+
+fn detect(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let arguments = ["run", "--release", "--quiet", "-p", "sanare-detect", "--example", "detect_speed", "--", "9"];
+    let json = answer(&mut shell::cargo(&workshop.root, &arguments))?;
+    let figure = |key: &str, what: &str, unit: &'static str, bar: f64| -> anyhow::Result<Figure> {
+        Ok(Figure { what: what.to_owned(), unit, bar: Some(bar), ours: three(&json, &[key])?, peer: None })
+    };
+    Ok(vec![
+        figure("observation_us", "an observation through its rules, 10,000 signals, one core", "µs", 10.0)?,
+        figure("replay_s", "a million stored observations replayed", "s", 5.0)?,
+        figure("inhibition_ms", "10,000 incidents grouped and under 100 inhibitions", "ms", 100.0)?,
     ])
 }
 

@@ -5,3 +5,4 @@ pub mod unit;
 pub mod reference;
 pub mod compare;
 pub mod judge;
+pub mod schema;

@@ -145,6 +145,11 @@ impl Line {
         Moment::from_micros(self.watermark)
     }
 
+    /// Whether readings wait for it.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     fn advance(&mut self, to: Moment) {
         self.watermark = self.watermark.max(to.micros());
     }
