@@ -48,6 +48,8 @@ class Guard:
         # The same two with the guard inside. None: these functions stand in a wrapper.
         self.guarded: CodeType | None = None
         self.recorder: CodeType | None = None
+        # The recording code while it does not stand in the functions, with the one that stands there instead.
+        self.rested: tuple[CodeType, CodeType] | None = None
         # Every form of the present code, so that a call that began before a repair can be told by the code it ran.
         self.codes: tuple[CodeType, ...] = (code,)
         self.unguardable = ""
@@ -113,6 +115,7 @@ class Guard:
                 _own_failure(trouble)
         if self.seen >= LOOKS[-1]:
             self.settle()
+            look_later(self)
         return result
 
     def settle(self) -> None:
@@ -121,10 +124,37 @@ class Guard:
         if recorder is None or guarded is None:
             return
         with self.lock:
-            self.recorder = None
+            self.recorder, self.rested = None, (recorder, guarded)
             for function in self.living():
                 if function.__code__ is recorder:
                     function.__code__ = guarded
+
+    def look_again(self) -> bool:
+        """Puts the recording code back, unless somebody works on this guard at the moment: then False. A repaired body is
+        looked at from the next start on."""
+        if self.flight is not None or not self.lock.acquire(False):
+            return False
+        try:
+            rested, self.rested = self.rested, None
+            if rested is not None and rested[1] is self.guarded:
+                self.recorder, guarded = rested
+                for function in self.living():
+                    if function.__code__ is guarded:
+                        function.__code__ = self.recorder
+            self.seen = 0
+            return True
+        finally:
+            self.lock.release()
+
+
+def look_later(guard: Guard) -> None:
+    """The first good calls were looked at; so are others, some time later."""
+    try:
+        from sanare._refresh import plan
+
+        plan(guard)
+    except Exception as trouble:
+        _own_failure(trouble)
 
 
 def _inert() -> Guard:

@@ -1,4 +1,4 @@
-"""Gate 6 on the Python side: examples and contracts, each tried in a child of its own (C50, C51)."""
+"""Gate 6 on the Python side: remembered calls, examples and contracts, each in a child of its own (C49 to C51, C86)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ class Probe:
         self.code = code
         self.question = question
         self.marshal: Any = __import__("marshal")
+        # The folder that the child may write, once it runs.
+        self.folder = ""
 
     def __call__(self, folder: str = "") -> bytes:
         """Runs in the child."""
         _state.in_child = True
+        self.folder = folder
         call = self.subject.call
         for function in [*call.guard.living(), call.function]:
             function.__code__ = self.code
@@ -45,14 +48,14 @@ class Probe:
         return data
 
 
-def replay(subject: Subject, source: str) -> list[dict[str, Any]]:
+def replay(subject: Subject, source: str, calls: list[bytes] | None = None) -> list[dict[str, Any]]:
     """The checks of one candidate, in order; the first that fails ends it."""
     from sanare import _swap
 
     options = subject.call.guard.options
     examples = options.get("examples", ())
     contract = _contract_of.of_call(subject.call)
-    if not examples and contract is None:
+    if not examples and contract is None and calls is None:
         return []
     code = _swap.code_in(source, subject.call.guard, subject.first_line)
     if isinstance(code, str):
@@ -60,6 +63,8 @@ def replay(subject: Subject, source: str) -> list[dict[str, Any]]:
     checks: list[dict[str, Any]] = []
     if contract is not None:
         checks.append(_contract(subject, code, contract))
+    if calls is not None and not (checks and checks[-1]["answer"] == "failed"):
+        checks.append(_calls(subject, code, calls))
     for example in examples:
         if checks and checks[-1]["answer"] == "failed":
             break
@@ -72,7 +77,12 @@ def _check(name: str, answer: str, reason: str = "") -> dict[str, Any]:
 
 
 def _ask(
-    subject: Subject, code: CodeType, question: Callable[[Any], Any], values: Iterable[Any] = ()
+    subject: Subject,
+    code: CodeType,
+    question: Callable[[Any], Any],
+    values: Iterable[Any] = (),
+    *,
+    folder: bool = False,
 ) -> tuple[str, Any]:
     """State and answer of one question; `skipped` where there is no child to ask. Files that the values name may be
     read, like those of the call itself."""
@@ -80,9 +90,11 @@ def _ask(
     from sanare._request import file_of
 
     named = [path for path in map(file_of, values) if path]
-    answer = native().in_child(
-        Probe(subject, code, question), [*subject.readable(), *named], {"milliseconds": subject.milliseconds}
-    )
+    probe = Probe(subject, code, question)
+    if folder:
+        asked = question
+        probe.question = lambda function: asked((function, probe.folder))
+    answer = native().in_child(probe, [*subject.readable(), *named], {"milliseconds": subject.milliseconds})
     if isinstance(answer, bytes):
         outcome = subject.outcome(answer)
         return str(outcome["state"]), outcome["answer"]
@@ -110,6 +122,66 @@ def _contract(subject: Subject, code: CodeType, contract: Any) -> dict[str, Any]
     if state == "returned":
         return _check("contract", "skipped" if answer else "passed", str(answer))
     return _check("contract", "skipped" if state == "skipped" else "failed", str(answer))
+
+
+def _calls(subject: Subject, code: CodeType, calls: list[bytes]) -> dict[str, Any]:
+    """Remembered calls once more: a candidate that gives anything else on one is refused. What the old body gives
+    another result on by now (it read the clock, or a file that moved on) says nothing. No value leaves the child."""
+    from sanare import _whole
+    from sanare._call import spread
+
+    kept = [data for data in calls if _whole.read(data) is not None]
+    if not kept:
+        return _check("calls", "skipped", "no call is remembered")
+    if subject.call.guard.kind == "coroutine":
+        # Loaded before the fork: the child may find its imports shut in.
+        __import__("asyncio")
+
+    def question(given: Any) -> Any:
+        function, folder = given
+        return [_again(function, folder, data) for data in kept]
+
+    def _again(function: Any, folder: str, data: bytes) -> str:
+        parts, result = _whole.read(data) or ([], None)
+        arguments = {}
+        for name, form, value in parts:
+            if form == "file":
+                base, content = value
+                value = os.path.join(folder or ".", base)
+                with open(value, "wb") as file:
+                    file.write(content)
+                real = subject.call.arguments.get(name)
+                if real is not None and type(real) is not str:
+                    value = type(real)(value)
+            arguments[name] = value
+        try:
+            args, kwargs = spread(function.__code__, arguments)
+            given = function(*args, **kwargs)
+            if subject.call.guard.kind == "coroutine":
+                import asyncio
+
+                given = asyncio.run(given)
+        except Exception as error:
+            return f"raises {type(error).__name__}"
+        return "" if _whole.same(given, result) else "gives another result"
+
+    state, before = _ask(subject, subject.call.guard.current, question, folder=True)
+    if state != "returned":
+        return _check("calls", "skipped", f"the old body could not be asked: {state}")
+    good = [place for place, answer in enumerate(before) if answer == ""]
+    if not good:
+        return _check("calls", "skipped", "the old body does not give again what it gave on the remembered calls")
+    kept = [kept[place] for place in good]
+    state, after = _ask(subject, code, question, folder=True)
+    if state == "skipped":
+        return _check("calls", "skipped", str(after))
+    if state != "returned":
+        return _check("calls", "failed", f"on remembered calls the candidate ends the trial: {state}")
+    wrong = [(place, answer) for place, answer in enumerate(after, 1) if answer]
+    if wrong:
+        place, answer = wrong[0]
+        return _check("calls", "failed", f"on remembered call {place} of {len(kept)} the candidate {answer}")
+    return _check("calls", "passed", f"{len(kept)} of {len(calls)} remembered calls give what they gave")
 
 
 def _example(subject: Subject, code: CodeType, example: Any) -> list[dict[str, Any]]:

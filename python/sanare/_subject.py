@@ -113,12 +113,12 @@ class Subject:
         paths.update(path for path in map(file_of, self.call.arguments.values()) if path)
         return sorted(path for path in paths if os.path.exists(path))
 
-    def replay(self, source: str, milliseconds: int = 20_000) -> list[dict[str, Any]]:
-        """Checks of examples and contracts, each in a child that may take so long."""
+    def replay(self, source: str, milliseconds: int = 20_000, calls: list[bytes] | None = None) -> list[dict[str, Any]]:
+        """Checks of remembered calls (None: not wanted), examples and contracts, each in a child that may take so long."""
         from sanare._replay import replay
 
         self.milliseconds = milliseconds
-        return replay(self, source)
+        return replay(self, source, calls)
 
     def swap(self, source: str) -> str | None:
         """Puts the repaired code behind the running functions; the answer says why not."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from sanare._guard import LOOKS, MISSED, Guard, _own_failure
+from sanare._guard import LOOKS, MISSED, Guard, _own_failure, look_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def _look(guard: Guard, function: FunctionType, args: tuple[Any, ...], kwargs: d
             look(guard, bind(function, args, kwargs), result, generator=guard.kind != "function")
         except Exception as trouble:
             _own_failure(trouble)
+    if guard.seen == LOOKS[-1]:
+        look_later(guard)
 
 
 def _function(guard: Guard, function: FunctionType) -> Any:

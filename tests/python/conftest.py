@@ -18,6 +18,14 @@ sys.path.insert(0, str(HERE))
 _numbers = itertools.count()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing is put into the home folder of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 class Project:
     """A folder with a project mark, whose modules can be imported."""
 

@@ -19,7 +19,8 @@ pub enum ReceiptState {
     Undone,
 }
 
-/// What a repair does to one file. The bytes are the owner's own source, kept in the private store and nowhere else.
+/// What a repair does to one file. The bytes are the owner's own source, kept in the private store and nowhere
+/// else, and there under the owner's key alone where they hold a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// The incident.

@@ -1,4 +1,4 @@
-//! Hands: the user's source files, the sandbox, and the processes that run in it.
+//! Hands: the user's source files and key, the sandbox, and the processes that run in it.
 //!
 //! What does not live here: SQL, Python objects, and any decision about which repair is right.
 
@@ -8,6 +8,7 @@ pub mod private_file;
 pub mod process;
 pub mod project;
 pub mod sandbox;
+pub mod seal;
 pub mod source_file;
 #[cfg(unix)]
 pub mod task;

@@ -40,7 +40,11 @@ pub fn settle(
         if alive(&incident) {
             continue;
         }
-        let receipt = store.receipt(&incident)?.filter(|receipt| receipt.state == ReceiptState::Open);
+        // What this user has no key for is settled by who has.
+        let receipt = match store.receipt(&incident) {
+            Err(StoreFault::Sealed(_)) => continue,
+            receipt => receipt?.filter(|receipt| receipt.state == ReceiptState::Open),
+        };
         settled.push(match receipt {
             Some(receipt) => with_receipt(store, clock, &receipt, digest_of)?,
             None => without_receipt(store, clock, &incident)?,

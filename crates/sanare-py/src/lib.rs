@@ -23,7 +23,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sanare::operations::remember::Remember;
+use sanare::operations::remember::{Kept, Remember};
 use sanare::report::Report;
 
 use crate::convert::{Limits, Reader};
@@ -42,7 +42,10 @@ fn heal<'py>(
     let mut subject = PySubject::new(subject, allowance(&request.project_root, &request.options));
     let (report, interrupted) = quietly(py, move || {
         let report = match memory::store_of(&request.project_root) {
-            Ok(store) => sanare::operations::heal::heal(store.as_ref(), request, &mut subject),
+            Ok(store) => {
+                subject.recall(&store, &request);
+                sanare::operations::heal::heal(store.as_ref(), request, &mut subject)
+            }
             Err(fault) => without_store(&request.function, &fault.to_string()),
         };
         (report, subject.interrupted.take())
@@ -103,9 +106,10 @@ fn without_store(function: &str, why: &str) -> Report {
     }
 }
 
-/// Keeps the shape of a good call; gives the incident whose repair it confirms, if the code that ran is the file's.
+/// Keeps the shape of a good call, and its values where that is wanted. Gives the incident whose repair it confirms, if
+/// the code that ran is the file's, and why the values were not kept.
 #[pyfunction]
-fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<Option<String>> {
+fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<(Option<String>, Option<String>)> {
     let root = PathBuf::from(text(call, "project_root"));
     let remembered = Remember {
         path: text(call, "path"),
@@ -113,22 +117,24 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<Option<String>
         source: text(call, "source"),
         arguments: request::arguments(call, &mut Reader::new(Limits::LOOK), request::FILE_LOOK),
         result: request::result(call, Limits::LOOK),
+        whole: failure::get(call, "whole").and_then(|whole| whole.extract().ok()),
     };
     let options = request::options(call);
     quietly(py, move || {
         // Broken settings remember nothing: they might have forbidden it.
         let settings = sanare::wire::settings::settings(&root, &options);
-        if !settings.is_ok_and(|settings| settings.text("heal.remember") != "off") {
-            return Ok(None);
-        }
+        let Some(settings) = settings.ok().filter(|settings| settings.text("heal.remember") != "off") else {
+            return Ok((None, None));
+        };
         let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
-        let confirms = sanare::operations::remember::remember(store.as_ref(), &remembered);
-        confirms.map(|id| id.map(|id| id.to_string())).map_err(|fault| fault.to_string())
+        let done = sanare::operations::remember::remember(store.as_ref(), &remembered, Kept::of(&settings));
+        let done = done.map_err(|fault| fault.to_string())?;
+        Ok::<_, String>((done.confirms.map(|id| id.to_string()), done.not_kept))
     })?
     .map_err(PyRuntimeError::new_err)
 }
 
-/// Forgets the shapes of one function, or of all of the project; gives how many there were.
+/// Forgets the shapes and calls of one function, or of all of the project; gives how many there were.
 #[pyfunction]
 #[pyo3(signature = (project_root, path=None, function=None))]
 fn forget(py: Python<'_>, project_root: PathBuf, path: Option<PathBuf>, function: Option<String>) -> PyResult<u64> {

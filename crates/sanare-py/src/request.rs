@@ -193,8 +193,6 @@ pub fn options(request: &Bound<'_, PyDict>) -> Vec<(String, Json)> {
             "deadline" | "wait" => value.extract::<f64>().ok().map(|seconds| json!(format!("{:.0}ms", seconds * 1e3))),
             "proposers" => Some(json!(items(&value).iter().map(plain_text).collect::<Vec<_>>())),
             "verify" => Some(commands(&value)),
-            // The face keeps shapes alone so far; whoever wants whole calls gets those.
-            "remember" if plain_text(&value) == "calls" => None,
             _ => Some(json!(plain_text(&value))),
         };
         options.extend(json.map(|json| (name.to_owned(), json)));

@@ -1,14 +1,30 @@
 //! The failing program as a port: methods of the Python object `sanare._subject.Subject`.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use sanare::core::evidence::{Failure, TwinValue};
 use sanare::core::gate::{Answer, Check, Gate};
-use sanare::core::port::{Ran, RanState, Subject, SubjectFault};
+use sanare::core::port::{Ran, RanState, Store, Subject, SubjectFault};
+use sanare::operations::heal::HealRequest;
+use sanare::operations::remember::{Kept, calls};
 
 use crate::back::{items, twin_to_python};
 use crate::failure::{Origin, dict, flag, get, plain_text, text, whole_failure};
 use crate::fork::{Allowance, Child, Fences};
+
+/// Remembered calls, read once.
+struct Recall {
+    read: Box<dyn Fn() -> Vec<Vec<u8>> + Send>,
+    found: Option<Vec<Vec<u8>>>,
+}
+
+impl std::fmt::Debug for Recall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recall")
+    }
+}
 
 /// The Python object, asked from a thread that does not hold the interpreter's lock meanwhile.
 #[derive(Debug)]
@@ -18,6 +34,8 @@ pub struct PySubject {
     fences: Option<Fences>,
     /// The last text that was tried with the real arguments alone, and what came of it.
     tried: Option<(String, Ran)>,
+    /// Whole calls that are remembered of the function, read when a candidate comes to them. None: not wanted.
+    calls: Option<Recall>,
     /// What must leave at once, such as Ctrl-C during a trial.
     pub interrupted: Option<PyErr>,
 }
@@ -25,7 +43,17 @@ pub struct PySubject {
 impl PySubject {
     /// Takes the object.
     pub fn new(object: &Bound<'_, PyAny>, allowance: Allowance) -> Self {
-        Self { object: object.clone().unbind(), allowance, fences: None, tried: None, interrupted: None }
+        Self { object: object.clone().unbind(), allowance, fences: None, tried: None, calls: None, interrupted: None }
+    }
+
+    /// Lets candidates be asked for the calls that are remembered of the function, if the owner wants that.
+    pub fn recall(&mut self, store: &Arc<dyn Store>, request: &HealRequest) {
+        let settings = sanare::wire::settings::settings(&request.project_root, &request.options);
+        self.calls = settings.ok().and_then(|settings| Kept::of(&settings)).map(|kept| {
+            let (store, path) = (Arc::clone(store), request.path.display().to_string());
+            let function = request.function.clone();
+            Recall { read: Box::new(move || calls(store.as_ref(), &path, &function, kept)), found: None }
+        });
     }
 
     fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
@@ -68,8 +96,11 @@ impl Subject for PySubject {
 
     fn replay(&mut self, module: &str) -> Result<Vec<Check>, SubjectFault> {
         let milliseconds = u64::try_from(self.allowance.time_left().as_millis()).unwrap_or(u64::MAX);
-        self.ask(|_, object| {
-            let answers = object.call_method1("replay", (module, milliseconds))?;
+        let calls = self.calls.as_mut().map(|recall| recall.found.get_or_insert_with(&recall.read).clone());
+        self.ask(|py, object| {
+            let calls =
+                calls.map(|calls| PyList::new(py, calls.iter().map(|call| PyBytes::new(py, call)))).transpose()?;
+            let answers = object.call_method1("replay", (module, milliseconds, calls))?;
             Ok(items(&answers).iter().filter_map(|answer| check(answer.cast::<PyDict>().ok()?)).collect())
         })
     }

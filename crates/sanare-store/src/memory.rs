@@ -26,6 +26,8 @@ struct Kept {
     receipts: Vec<Receipt>,
     /// By function, newest first.
     shapes: HashMap<String, Vec<String>>,
+    /// By function, newest first, with their times.
+    calls: HashMap<String, Vec<(Vec<u8>, u64)>>,
     leases: HashMap<String, (String, Lease)>,
     rests: HashMap<String, Rest>,
     /// Times of the units taken, by bucket.
@@ -175,10 +177,31 @@ impl Store for Memory {
     fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault> {
         let mut kept = self.kept();
         let gone: usize = match function {
-            Some(function) => kept.shapes.remove(function).map_or(0, |shapes| shapes.len()),
-            None => std::mem::take(&mut kept.shapes).values().map(Vec::len).sum(),
+            Some(function) => {
+                let shapes = kept.shapes.remove(function).map_or(0, |shapes| shapes.len());
+                shapes + kept.calls.remove(function).map_or(0, |calls| calls.len())
+            }
+            None => {
+                let shapes: usize = std::mem::take(&mut kept.shapes).values().map(Vec::len).sum();
+                shapes + std::mem::take(&mut kept.calls).values().map(Vec::len).sum::<usize>()
+            }
         };
         Ok(gone as u64)
+    }
+
+    fn remember_call(&self, function: &str, call: &[u8], at: u64, most: usize, since: u64) -> Result<(), StoreFault> {
+        let mut kept = self.kept();
+        let calls = kept.calls.entry(function.to_owned()).or_default();
+        calls.retain(|(known, at)| known != call && *at >= since);
+        calls.insert(0, (call.to_vec(), at));
+        calls.truncate(most);
+        Ok(())
+    }
+
+    fn calls(&self, function: &str, since: u64) -> Result<Vec<Vec<u8>>, StoreFault> {
+        let kept = self.kept();
+        let calls = kept.calls.get(function).map(Vec::as_slice).unwrap_or_default();
+        Ok(calls.iter().filter(|(_, at)| *at >= since).map(|(call, _)| call.clone()).collect())
     }
 
     fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {

@@ -4,6 +4,7 @@
 //! whatever else must survive a power cut, are synced to the disk before the call returns.
 
 mod budgets;
+mod calls;
 mod connection;
 mod fault;
 mod folder;
@@ -15,6 +16,7 @@ mod receipts;
 mod shapes;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -22,7 +24,7 @@ use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record};
 use sanare_core::model::budget::{Cost, Limits};
 use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
-use sanare_core::port::{Store, StoreFault};
+use sanare_core::port::{Seal, Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
 use self::connection::{Held, Slots};
@@ -36,6 +38,7 @@ pub struct Sqlite {
     path: PathBuf,
     patience: Duration,
     slots: Slots,
+    seal: Arc<dyn Seal>,
 }
 
 impl Sqlite {
@@ -84,13 +87,19 @@ impl Sqlite {
         Err(first.unwrap_or_else(|| StoreFault::Unusable("no place was given".to_owned())))
     }
 
+    /// With the key for what may lie here in no other form. Without one nothing of that kind is kept.
+    #[must_use]
+    pub fn sealed_by(self, seal: Arc<dyn Seal>) -> Self {
+        Self { seal, ..self }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn connected(path: &Path, patience: Duration) -> Result<Self, StoreFault> {
-        let store = Self { path: path.to_path_buf(), patience, slots: Slots::default() };
+        let store = Self { path: path.to_path_buf(), patience, slots: Slots::default(), seal: Arc::new(NoKey) };
         drop(store.connection()?);
         Ok(store)
     }
@@ -125,6 +134,29 @@ impl Sqlite {
 impl std::fmt::Debug for Sqlite {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// A store that was given no key.
+struct NoKey;
+
+impl NoKey {
+    fn none<T>() -> Result<T, StoreFault> {
+        Err(StoreFault::Sealed("the store was given no key".to_owned()))
+    }
+}
+
+impl Seal for NoKey {
+    fn seal(&self, _about: &str, _plain: &[u8]) -> Result<Vec<u8>, StoreFault> {
+        Self::none()
+    }
+
+    fn open(&self, _about: &str, _sealed: &[u8]) -> Result<Vec<u8>, StoreFault> {
+        Self::none()
+    }
+
+    fn mark(&self, _about: &str, _plain: &[u8]) -> Result<String, StoreFault> {
+        Self::none()
     }
 }
 
@@ -172,9 +204,10 @@ impl Store for Sqlite {
     }
 
     fn append_with_receipt(&self, entry: &Entry, receipt: &Receipt) -> Result<Record, StoreFault> {
+        let kept = receipts::Texts::of(&*self.seal, receipt).map_err(Trouble::into_fault)?;
         self.write(true, |transaction| {
             let record = ledger::append(transaction, entry)?;
-            receipts::keep(transaction, record.seq, receipt)?;
+            receipts::keep(transaction, record.seq, receipt, &kept)?;
             Ok(record)
         })
     }
@@ -188,6 +221,12 @@ impl Store for Sqlite {
 
     fn append_leased(&self, entry: &Entry, receipt: ReceiptChange<'_>, lease: &Lease) -> Result<Record, StoreFault> {
         let durable = !matches!(receipt, ReceiptChange::None);
+        let kept = match receipt {
+            ReceiptChange::Keep(receipt) => {
+                Some((receipt, receipts::Texts::of(&*self.seal, receipt).map_err(Trouble::into_fault)?))
+            }
+            _ => None,
+        };
         self.write(durable, |transaction| {
             if !leases::holds(transaction, lease, entry.at)? {
                 return Err(StoreFault::LeaseLost.into());
@@ -196,8 +235,8 @@ impl Store for Sqlite {
                 receipts::settle(transaction, &entry.incident, state)?;
             }
             let record = ledger::append(transaction, entry)?;
-            if let ReceiptChange::Keep(receipt) = receipt {
-                receipts::keep(transaction, record.seq, receipt)?;
+            if let Some((receipt, texts)) = &kept {
+                receipts::keep(transaction, record.seq, receipt, texts)?;
             }
             Ok(record)
         })
@@ -220,19 +259,19 @@ impl Store for Sqlite {
     }
 
     fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault> {
-        self.read(|connection| receipts::of_incident(connection, incident))
+        self.read(|connection| receipts::of_incident(connection, &*self.seal, incident))
     }
 
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault> {
-        self.read(|connection| receipts::in_state(connection, state))
+        self.read(|connection| receipts::in_state(connection, &*self.seal, state))
     }
 
     fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault> {
-        self.read(|connection| receipts::of_function(connection, path, function))
+        self.read(|connection| receipts::of_function(connection, &*self.seal, path, function))
     }
 
     fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault> {
-        self.read(|connection| receipts::of_code(connection, code))
+        self.read(|connection| receipts::of_code(connection, &*self.seal, code))
     }
 
     fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault> {
@@ -244,7 +283,18 @@ impl Store for Sqlite {
     }
 
     fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault> {
-        self.write(false, |transaction| shapes::forget(transaction, function))
+        self.write(false, |transaction| {
+            Ok(shapes::forget(transaction, function)? + calls::forget(transaction, function)?)
+        })
+    }
+
+    fn remember_call(&self, function: &str, call: &[u8], at: u64, most: usize, since: u64) -> Result<(), StoreFault> {
+        let call = calls::Sealed::of(&*self.seal, function, call).map_err(Trouble::into_fault)?;
+        self.write(false, |transaction| calls::remember(transaction, function, &call, at, most, since))
+    }
+
+    fn calls(&self, function: &str, since: u64) -> Result<Vec<Vec<u8>>, StoreFault> {
+        self.read(|connection| calls::of_function(connection, &*self.seal, function, since))
     }
 
     fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {

@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let root = context.project_root()?;
     if !sanare::wire::home::store_path(&root).exists() {
-        return Ok(Printed::text("forgot 0 shapes"));
+        return Ok(Printed::text("forgot nothing"));
     }
     let store = context.store()?;
     let function = match &arguments.function {
@@ -31,5 +31,8 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     };
     let function = function.as_ref().map(|(path, name)| (path.as_path(), name.as_str()));
     let count = forget(store.as_ref(), function).map_err(Exit::store)?;
-    Ok(Printed::text(format!("forgot {count} shapes")))
+    Ok(Printed::text(match count {
+        0 => "forgot nothing".to_owned(),
+        count => format!("forgot {count} remembered shapes and calls"),
+    }))
 }

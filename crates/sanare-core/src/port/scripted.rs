@@ -8,10 +8,33 @@ pub use target::ScriptedTarget;
 
 use std::cell::Cell;
 
+use crate::hash::Digest;
 use crate::incident::ProposerName;
 use crate::port::target::Placed;
-use crate::port::{Ask, Clock, Proposer, Subject, Verified, Verifier};
+use crate::port::{Ask, Clock, Proposer, Seal, StoreFault, Subject, Verified, Verifier};
 use crate::proposal::{Candidate, Declined};
+
+/// A key that is a word: bytes are only turned round under it, with their digest before them.
+#[derive(Debug)]
+pub struct ScriptedSeal(pub &'static str);
+
+impl Seal for ScriptedSeal {
+    fn seal(&self, about: &str, plain: &[u8]) -> Result<Vec<u8>, StoreFault> {
+        let mark = self.mark(about, plain)?.into_bytes();
+        Ok(mark.into_iter().chain(plain.iter().map(|byte| !byte)).collect())
+    }
+
+    fn open(&self, about: &str, sealed: &[u8]) -> Result<Vec<u8>, StoreFault> {
+        let other = || StoreFault::Sealed("another key".to_owned());
+        let (mark, body) = sealed.split_at_checked(64).ok_or_else(other)?;
+        let plain: Vec<u8> = body.iter().map(|byte| !byte).collect();
+        if self.mark(about, &plain)?.as_bytes() == mark { Ok(plain) } else { Err(other()) }
+    }
+
+    fn mark(&self, about: &str, plain: &[u8]) -> Result<String, StoreFault> {
+        Ok(Digest::of_parts(&[self.0.as_bytes(), about.as_bytes(), plain]).to_string())
+    }
+}
 
 /// A clock that moves one millisecond at each look.
 #[derive(Debug, Default)]

@@ -25,6 +25,9 @@ pub enum StoreFault {
     /// Another process held it for too long.
     #[error("the store is in use by another process")]
     Busy,
+    /// What is sealed cannot be sealed or opened here: without the owner's key it is neither kept nor read.
+    #[error("sealed: {0}")]
+    Sealed(String),
     /// The disk is full.
     #[error("the disk is full")]
     DiskFull,
@@ -151,22 +154,24 @@ pub trait Store: Send + Sync {
     /// The receipt of an incident.
     ///
     /// # Errors
-    /// [`StoreFault`].
+    /// [`StoreFault::Sealed`] for one that this user has no key for. Else as ever.
     fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault>;
 
-    /// Receipts in this state, oldest first.
+    /// Receipts in this state, oldest first; those that this user has no key for are left out.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault>;
 
-    /// Receipts of repairs of a function of a file that are in force, oldest first.
+    /// Receipts of repairs of a function of a file that are in force, oldest first; those that this user has no key for
+    /// are left out.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn receipts_of_function(&self, path: &str, function: &str) -> Result<Vec<Receipt>, StoreFault>;
 
-    /// Receipts of repairs of this very code, newest first, those taken back or only planned left out.
+    /// Receipts of repairs of this very code, newest first, those taken back, only planned, or sealed with another key
+    /// left out.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -184,7 +189,20 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault>;
 
-    /// Forgets the shapes of one function, or of all.
+    /// Keeps a good call with its values, sealed; of a function's calls at most the `most` newest, none older than
+    /// `since`.
+    ///
+    /// # Errors
+    /// [`StoreFault::Sealed`] without a key: then nothing is kept. Else as ever.
+    fn remember_call(&self, function: &str, call: &[u8], at: u64, most: usize, since: u64) -> Result<(), StoreFault>;
+
+    /// Good calls of a function since then, newest first. What was sealed with another key is left out.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn calls(&self, function: &str, since: u64) -> Result<Vec<Vec<u8>>, StoreFault>;
+
+    /// Forgets the shapes and calls of one function, or of all. Gives how many there were.
     ///
     /// # Errors
     /// [`StoreFault`].

@@ -108,7 +108,21 @@ pub const KEYS: &[Key] = &[
         "\"auto\"",
         "what may be done with a failure",
     ),
-    key("heal.remember", Kind::Choice(&["off", "shape"]), "\"shape\"", "what is kept of calls that worked"),
+    key(
+        "heal.remember",
+        Kind::Choice(&["off", "shape", "calls"]),
+        "\"shape\"",
+        "what is kept of calls that worked: nothing, their shape, or their values too, encrypted",
+    ),
+    key("heal.memory.calls", Kind::Integer(0, 100), "3", "whole calls kept of a function; 0: none"),
+    key("heal.memory.call_size", Kind::Size(KIB, 64 * MIB), "\"1MiB\"", "size of a call that is kept"),
+    key("heal.memory.call_keep", Kind::Duration(HOUR, 3_650 * DAY), "\"30d\"", "how long whole calls are kept"),
+    key(
+        "heal.memory.refresh",
+        Kind::Duration(SECOND, 30 * DAY),
+        "\"1h\"",
+        "after how long the first good calls are looked at again in a running program",
+    ),
     key("heal.about", Kind::Text(1_000), "\"\"", "what the function means, for the model"),
     key(
         "heal.proposers",

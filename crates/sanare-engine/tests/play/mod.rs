@@ -423,6 +423,12 @@ impl Store for Failing<'_> {
     fn forget(&self, function: Option<&str>) -> Result<u64, StoreFault> {
         self.inner.forget(function)
     }
+    fn remember_call(&self, function: &str, call: &[u8], at: u64, most: usize, since: u64) -> Result<(), StoreFault> {
+        self.inner.remember_call(function, call, at, most, since)
+    }
+    fn calls(&self, function: &str, since: u64) -> Result<Vec<Vec<u8>>, StoreFault> {
+        self.inner.calls(function, since)
+    }
     fn take_lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
         self.inner.take_lease(key, holder, now, millis)
     }

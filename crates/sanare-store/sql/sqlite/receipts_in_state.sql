@@ -1,3 +1,3 @@
 SELECT incident, path, function, before, after, original, original_hash, replacement, replacement_hash, start, state, at,
-    fingerprint, code, text
+    fingerprint, code, text, sealed
 FROM receipts WHERE state = ?1 ORDER BY seq

@@ -3,6 +3,7 @@
 use sanare_core::model::budget::{Cost, DAY, HOUR, Limits};
 use sanare_core::port::Store;
 use sanare_core::port::StoreFault;
+use sanare_core::port::scripted::ScriptedSeal;
 use sanare_core::port::store::{Bucket, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};
@@ -17,11 +18,12 @@ fn check(clause: fn(&dyn Store), afterwards: fn(&dyn Store)) {
     afterwards(&memory);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(".sanare").join("store.db");
-    let sqlite = Sqlite::open(&path).unwrap();
+    let key = || std::sync::Arc::new(ScriptedSeal("key"));
+    let sqlite = Sqlite::open(&path).unwrap().sealed_by(key());
     clause(&sqlite);
     afterwards(&sqlite);
     drop(sqlite);
-    let again = Sqlite::open_existing(&path).unwrap().expect("the store is still there");
+    let again = Sqlite::open_existing(&path).unwrap().expect("the store is still there").sealed_by(key());
     afterwards(&again);
     again.verify().unwrap().expect("the chain holds after reopening");
 }
@@ -172,6 +174,29 @@ fn shapes_of_a_function_stay_within_their_bytes() {
             let kept: Vec<usize> = store.shapes("f").unwrap().iter().map(String::len).collect();
             assert_eq!(kept, [SHAPE_BYTES / 2, SHAPE_BYTES / 4]);
             assert!(store.shapes("g").unwrap().iter().all(|shape| shape.len() < SHAPE_BYTES));
+        },
+    );
+}
+
+#[test]
+fn calls_are_kept_newest_first_few_equal_ones_once_and_none_too_old() {
+    check(
+        |store| {
+            for (at, call) in [(1, "old"), (10, "a"), (11, "b"), (12, "a"), (13, "c")] {
+                store.remember_call("f", call.as_bytes(), at, 3, at.saturating_sub(5)).unwrap();
+            }
+            store.remember_call("g", b"other", 13, 3, 0).unwrap();
+            store.remember_shape("f", "shape", 13).unwrap();
+            assert_eq!(store.calls("f", 0).unwrap(), [b"c", b"a", b"b"]);
+            assert_eq!(store.calls("f", 12).unwrap(), [b"c", b"a"]);
+            assert_eq!(store.forget(Some("f")).unwrap(), 4);
+            assert!(store.calls("f", 0).unwrap().is_empty());
+            store.remember_call("h", b"\xff\x00", 14, 1, 0).unwrap();
+            store.remember_call("h", b"second", 15, 1, 0).unwrap();
+        },
+        |store| {
+            assert_eq!(store.calls("g", 0).unwrap(), [b"other"]);
+            assert_eq!(store.calls("h", 0).unwrap(), [b"second"]);
         },
     );
 }

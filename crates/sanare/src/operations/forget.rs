@@ -6,7 +6,7 @@ use sanare_core::port::{Store, StoreFault};
 
 use crate::operations::heal::function_key;
 
-/// Forgets the shapes of one function (its file and qualified name), or all of the store. Gives how many there were.
+/// Forgets the shapes and calls of one function (its file and qualified name), or all of the store. Gives how many there were.
 ///
 /// # Errors
 /// [`StoreFault`].

@@ -1,9 +1,11 @@
 //! Where the store of a project lives.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sanare_core::hash::Digest;
 use sanare_core::port::{Store, StoreFault};
+use sanare_effects::seal::UserKey;
 
 /// The store of a project: the file that settings name; else `.sanare/store.db` in the project; in a folder of the user's
 /// own state where the project cannot be written (C22).
@@ -53,7 +55,17 @@ pub fn project_of(folder: &Path) -> PathBuf {
 /// # Errors
 /// [`StoreFault`].
 pub fn open_existing(path: &Path) -> Result<Box<dyn Store>, StoreFault> {
-    Ok(Box::new(sanare_store::Sqlite::open(path)?))
+    opened(path, None)
+}
+
+fn opened(path: &Path, project_root: Option<&Path>) -> Result<Box<dyn Store>, StoreFault> {
+    let key = UserKey::new(key_path(), project_root);
+    Ok(Box::new(sanare_store::Sqlite::open(path)?.sealed_by(Arc::new(key))))
+}
+
+/// The key under which the stores of this user seal what may lie on no disk as it is; made when it is first needed.
+pub fn key_path() -> Option<PathBuf> {
+    state_folder().map(|state| state.join("key"))
 }
 
 /// Opens the store of a project, making it (private, 0700) if there is none.
@@ -61,5 +73,5 @@ pub fn open_existing(path: &Path) -> Result<Box<dyn Store>, StoreFault> {
 /// # Errors
 /// [`StoreFault`].
 pub fn open(project_root: &Path) -> Result<Box<dyn Store>, StoreFault> {
-    open_existing(&store_path(project_root))
+    opened(&store_path(project_root), Some(project_root))
 }

@@ -1,0 +1,1 @@
+DELETE FROM calls WHERE function = ?1
