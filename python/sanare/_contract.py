@@ -28,6 +28,66 @@ def of_call(call: Call) -> Any:
     return call.guard.options.get("contract")
 
 
+def described(call: Call) -> Any:
+    """The contract as plain data, for whoever proposes a repair; None without one, or where it cannot be said."""
+    try:
+        contract = of_call(call)
+        return None if contract is None else {name: _said(one) for name, one in parts(contract).items()}
+    except Exception:
+        return None
+
+
+def _said(contract: Any) -> Any:
+    """Read where it is kept: no code of the owner's runs."""
+    kind = type(contract)
+    if kind is dict:
+        return contract
+    if issubclass(kind, type):
+        return {"class": _name(contract), "fields": _fields(contract)}
+    if _name(kind) == "TypeAdapter" and kind.__module__.startswith("pydantic"):
+        return contract.json_schema()
+    return {"callable": contract.__qualname__ if kind.__module__ == "builtins" else _name(kind)}
+
+
+def _name(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))
+
+
+def _fields(contract: type) -> dict[str, str]:
+    """Field names with their types, and the other names under which a value may come."""
+    found: dict[str, str] = {}
+    kept = type.__getattribute__(contract, "__dict__")
+    for place in ("__pydantic_fields__", "__fields__", "__dataclass_fields__", "__annotations__"):
+        fields = kept.get(place)
+        if type(fields) is not dict:
+            continue
+        for name, field in fields.items():
+            known = type(field).__module__.split(".")[0] in ("pydantic", "dataclasses")
+            annotation = getattr(field, "annotation", None) or getattr(field, "type", None) if known else field
+            alias = getattr(field, "alias", None) if known else None
+            said = _type_said(annotation)
+            found[name] = f"{said}, given as {alias!r}" if type(alias) is str and alias != name else said
+        return found
+    return found
+
+
+def _type_said(annotation: Any) -> str:
+    kind = type(annotation)
+    if kind is str:
+        return annotation  # type: ignore[no-any-return]
+    if annotation is None or annotation is type(None):
+        return "None"
+    if issubclass(kind, type):
+        return _name(annotation)
+    if kind.__module__ not in ("typing", "types"):
+        return _name(kind)
+    inner = [_type_said(one) for one in getattr(annotation, "__args__", ())]
+    name = getattr(annotation, "__name__", None) or getattr(annotation, "_name", None) or _name(kind)
+    if name in ("Union", "UnionType", "Optional"):
+        return " | ".join(inner)
+    return f"{name}[{', '.join(inner)}]" if inner else str(name)
+
+
 def parts(contract: Any) -> dict[str, Any]:
     """The contract by parameter name and `return`; alone it is about the result."""
     if isinstance(contract, dict) and not is_schema(contract):

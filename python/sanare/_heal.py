@@ -154,6 +154,10 @@ def lead(call: Call, flight: _flight.Flight) -> Any:
     _state.busy.add(ident)
     try:
         report = native().heal(request, subject)
+    except BaseException:
+        # Ctrl-C: whoever waits for this thread goes on without it.
+        flight.abandoned = True
+        raise
     finally:
         _state.busy.discard(ident)
     flight.report = report

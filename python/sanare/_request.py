@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sanare import _flight, _logs, _project, _settings
+from sanare import _contract, _flight, _logs, _project, _settings
 from sanare._call import Call
 from sanare._code import digest_of
 from sanare._compile import guard_from_text
@@ -51,6 +51,7 @@ def build(call: Call) -> dict[str, Any]:
         "options": options_of(guard.options),
         "error": error,
         "frames": error.pop("frames"),
+        "contract": _contract.described(call),
         "arguments": [(name, value, file_of(value)) for name, value in call.arguments.items()],
         "globals": globals_read(call.plain, call.function.__globals__),
         "logs": _logs.lines(),

@@ -103,6 +103,17 @@ def test_told_one_thing_at_a_time_it_comes_through_all_seven_gates(
     assert fresh.load_sales(STANDARD_OLD) == HEALS[NAME][3]
 
 
+def test_what_a_command_says_of_the_layout_can_be_put_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, right = prepare(tmp_path, monkeypatch)
+    commented = right.replace("    return ", "    # a draft\n    return ")
+    with ModelServer(reply(commented), reply(commented), reply(right)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        assert loaded.load_sales(HUNGARIAN) == STANDARD_EXPECTED, because()
+    first, second, third = because()
+    assert first.startswith("verify/verify") and third == "", (first, third)
+    assert second.startswith("overfit/not_rejected_before"), second
+
+
 def test_one_that_is_not_told_does_not_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tests above rest on: the model of these tests repairs nothing of itself."""
     _, right = prepare(tmp_path, monkeypatch)

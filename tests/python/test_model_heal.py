@@ -73,6 +73,24 @@ def test_f02_a_model_without_an_oracle_asks_a_person(tmp_path: Path, monkeypatch
     assert job.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "known",
+    [
+        'row["osszeg" if row["ugyfel"] != "Alfa Kft" else "osszeg"]',
+        '{"2026-01-05": row["osszeg"], "2026-01-06": row["osszeg"]}[row["datum"]]',
+    ],
+)
+def test_what_was_seen_is_not_known_by_heart(tmp_path: Path, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, loaded, source = prepare(tmp_path)
+    right = candidate(NAME, "right", source)
+    overfit = right.replace('row["osszeg"] if "osszeg" in row', f'{known} if "osszeg" in row', 1)
+    assert overfit != right
+    with ModelServer(reply(overfit), reply(right)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        assert loaded.load_sales(HUNGARIAN) == STANDARD_EXPECTED, str(sanare.last_report())
+    assert sanare.last_report().attempts[0]["rejected_because"].startswith("overfit/no_seen_literal")
+
+
 DECOY = "datum,ugyfel,rendeles_szam\n2026-01-05,Alfa Kft,5001\n2026-01-06,Beta Zrt,5002\n"
 
 

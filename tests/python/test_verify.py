@@ -7,7 +7,10 @@ import subprocess
 import textwrap
 
 import pytest
+import sanare
 from helpers_real import NEW, Job
+from model_server import ModelServer, reply
+from test_eleven_scenarios import load, project
 
 
 @pytest.fixture
@@ -245,3 +248,40 @@ def test_verify_from_the_settings_file(tmp_path):
     job.learn()
     _, report = check(job)
     assert report["reason"] == "gates_failed", report
+
+
+SOURCE = """
+import sanare
+
+@sanare.heal(proposers=["model"], verify=[["python3", "look.py"]],
+             examples=[sanare.Example(({"amount": "3", "note": ""},), returns=3)])
+def total(row):
+    try:
+        return int(row["amount"])
+    except KeyError as error:
+        raise LookupError("no amount: " + row["note"]) from error
+"""
+WEIGH = """
+import json, os
+told = json.load(open(os.environ["SANARE_EVIDENCE_FILE"]))["evidence"]["error"]["message"]
+print(json.dumps({"error": f"{len(told)} of it, {told[:20]!r} to {told[-22:]!r}"}))
+raise SystemExit("osszeg" in open("job.py").read())
+"""
+
+
+def test_a_message_of_five_megabytes_comes_by_file_within_its_cap(tmp_path, monkeypatch):
+    (tmp_path / "look.py").write_text(WEIGH)
+    loaded = load(project(tmp_path, textwrap.dedent(SOURCE).lstrip()), f"weigh_{tmp_path.name}")
+    text = textwrap.dedent(SOURCE)
+    good = text[text.index("@sanare") :].replace('row["amount"]', 'row["osszeg"] if "osszeg" in row else row["amount"]')
+    monkeypatch.setenv("SANARE_MODEL_PROVIDER", "ollama")
+    monkeypatch.setenv("SANARE_MODEL_MODEL", "scripted")
+    with ModelServer(reply(good)) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        with pytest.raises(LookupError):
+            loaded.total({"osszeg": "5", "note": "word " * 1_000_000})
+        assert len(server.prompts[0]) < 32 * 1024
+    because = sanare.last_report().attempts[0]["rejected_because"]
+    assert because.startswith("verify/verify"), because
+    kept, whole = int(because.split(" of it")[0].rsplit(" ", 1)[1]), "<5000011 characters>"
+    assert 64 * 1024 <= kept <= 65 * 1024 and "no amount: word word" in because and whole in because, because

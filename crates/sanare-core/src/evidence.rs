@@ -104,6 +104,8 @@ pub struct Evidence {
     pub globals: Vec<(String, Value)>,
     /// The listed environment variables that are set.
     pub environment: Vec<(String, String)>,
+    /// What the result has to be, in the owner's words: fields, types, a schema; null without a contract (C51).
+    pub contract: Value,
     /// The program's own log lines before the failure, oldest first.
     pub logs: Vec<String>,
     /// Python's major and minor version.

@@ -6,9 +6,10 @@
 pub mod json;
 
 /// One value as it was seen, bounded by whoever captured it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// `None`.
+    #[default]
     Null,
     /// `True` or `False`.
     Bool(bool),

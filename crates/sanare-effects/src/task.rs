@@ -88,13 +88,25 @@ pub enum CannotStart {
 /// How often a program that says nothing is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// How often whoever waits is asked whether it still does.
+const ASK: Duration = Duration::from_millis(50);
+
 /// Runs a program to its end or to the deadline. The calling thread must live as long.
 pub fn run(task: &Task) -> Result<Done, CannotStart> {
-    run_shut_in(task, None)
+    run_while_wanted(task, None, &mut || false)
 }
 
 /// The same behind fences made by [`Prepared::for_commands`].
 pub fn run_shut_in(task: &Task, fences: Option<&Arc<Prepared>>) -> Result<Done, CannotStart> {
+    run_while_wanted(task, fences, &mut || false)
+}
+
+/// The same, until nobody waits for it any more: then it is ended as at the deadline.
+pub fn run_while_wanted(
+    task: &Task,
+    fences: Option<&Arc<Prepared>>,
+    gone: &mut dyn FnMut() -> bool,
+) -> Result<Done, CannotStart> {
     let began = Instant::now();
     let mut command = Command::new(&task.program);
     command
@@ -116,12 +128,19 @@ pub fn run_shut_in(task: &Task, fences: Option<&Arc<Prepared>>) -> Result<Done, 
     for number in [input.number(), output.number(), errors.number()] {
         do_not_block(number);
     }
+    let mut asked = began;
     let timed_out = loop {
         if offspring.state() != State::Alive {
             break false;
         }
         if began.elapsed() >= task.deadline {
             break true;
+        }
+        if asked.elapsed() >= ASK {
+            asked = Instant::now();
+            if gone() {
+                break true;
+            }
         }
         wait_for([(input.number(), libc::POLLOUT), (output.number(), libc::POLLIN), (errors.number(), libc::POLLIN)]);
         input.write();

@@ -27,6 +27,10 @@ pub struct Recorded {
     pub diff: String,
     /// What other proposers said before.
     pub declined: Vec<Declined>,
+    /// The candidate's text, as the ledger has it.
+    pub function: String,
+    /// How sure a model said that it is.
+    pub confidence: Option<f64>,
 }
 
 impl Recorded {
@@ -51,12 +55,15 @@ impl Recorded {
             report,
             diff: checked.map(|checked| text(&checked["diff"])).unwrap_or_default(),
             declined: from(&proposed["declined"]).unwrap_or_default(),
+            function: text(&proposed["function"]),
+            confidence: proposed["confidence"].as_f64(),
         })
     }
 
     /// The situation at a moment, under a policy.
     pub fn situation<'a>(&'a self, policy: &'a Policy, now: u64, stopped: bool) -> Situation<'a> {
         let mut facts = facts(policy, &self.incident, &self.class, self.proposer, self.tier, now);
+        facts.numbers.extend(self.confidence.map(|confidence| ("confidence", confidence)));
         if !self.diff.is_empty() {
             facts.numbers.insert("changed_lines", changed_lines(&self.diff));
         }
@@ -67,7 +74,7 @@ impl Recorded {
             stopped,
             policy,
             facts,
-            declined: self.declined.iter().map(|declined| declined.reason).collect(),
+            declined: self.declined.iter().flat_map(|declined| declined.against(&self.function)).collect(),
         }
     }
 }

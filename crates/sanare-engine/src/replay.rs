@@ -253,6 +253,7 @@ fn proposed(payload: &Json) -> Option<Try> {
         mappings: Vec::new(),
         twins: vec![twin],
         expected_names: Vec::new(),
+        seen: Vec::new(),
         confidence: payload["confidence"].as_f64(),
     };
     Some(Try { candidate, checks: Vec::new(), diff: String::new() })
@@ -435,7 +436,7 @@ struct ScriptVerifier<'a> {
 }
 
 impl Verifier for ScriptVerifier<'_> {
-    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64) -> Verified {
+    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64, _gone: &mut dyn FnMut() -> bool) -> Verified {
         if let Some(why) = &self.script.cannot_start {
             return Verified::CannotStart(why.clone());
         }

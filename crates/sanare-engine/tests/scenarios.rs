@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, missing_docs)]
 
 mod answers;
+mod decisions;
 mod play;
 
 use std::path::{Path, PathBuf};
@@ -130,6 +131,7 @@ fn candidate() -> impl Strategy<Value = Scripted> {
             no_twin,
             declines: declines.to_owned(),
             example,
+            ..Scripted::default()
         },
     )
 }

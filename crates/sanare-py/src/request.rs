@@ -72,6 +72,7 @@ pub fn heal_request(request: &Bound<'_, PyDict>) -> HealRequest {
             source: text(request, "source"),
             first_line: count(request, "first_line"),
             globals: globals(request, &mut reader),
+            contract: get(request, "contract").map(|value| reader.read(&value)).unwrap_or_default(),
             environment: settings.as_ref().map(environment).unwrap_or_default(),
             logs: logs(request),
             python: version(request),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use sanare::core::evidence::{Failure, TwinValue};
@@ -56,9 +57,19 @@ impl PySubject {
         });
     }
 
-    fn ask<T>(&self, question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, SubjectFault> {
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T, SubjectFault> {
         Python::attach(|py| {
-            question(py, self.object.bind(py)).map_err(|error| SubjectFault(format!("{}", error.get_type(py))))
+            question(py, self.object.bind(py)).map_err(|error| {
+                let fault = SubjectFault(format!("{}", error.get_type(py)));
+                // Ctrl-C may come in the midst of an answer: the heal ends, and it leaves.
+                if !error.is_instance_of::<PyException>(py) {
+                    self.interrupted.get_or_insert(error);
+                }
+                fault
+            })
         })
     }
 }
@@ -120,7 +131,11 @@ impl Subject for PySubject {
     }
 
     fn abandoned(&mut self) -> bool {
-        self.ask(|_, object| object.getattr("abandoned")?.extract()).unwrap_or(false)
+        if self.interrupted.is_none() {
+            // A signal such as Ctrl-C is the program's: its handler runs, and the heal ends if it raises.
+            self.interrupted = Python::attach(|py| py.check_signals().err());
+        }
+        self.interrupted.is_some() || self.ask(|_, object| object.getattr("abandoned")?.extract()).unwrap_or(false)
     }
 
     fn unswap(&mut self) -> Result<(), SubjectFault> {

@@ -51,6 +51,9 @@ pub enum CallFault {
     /// A command ended with another code than 0.
     #[error("the command left with code {0}")]
     Left(i32),
+    /// Whoever asked does not wait any more.
+    #[error("the call was given up")]
+    GivenUp,
     /// The cassette does not hold this exchange, or cannot be read or written.
     #[error("the cassette: {0}")]
     Cassette(String),
@@ -72,6 +75,7 @@ impl CallFault {
             Self::TooLong => "too_long",
             Self::CannotStart(_) => "cannot_start",
             Self::Left(_) => "left",
+            Self::GivenUp => "given_up",
             Self::Cassette(_) => "cassette",
         }
     }
@@ -79,9 +83,15 @@ impl CallFault {
 
 /// A way to a provider.
 pub trait ModelPort {
-    /// One exchange, retry included, within so many milliseconds.
+    /// One exchange, retry included, within so many milliseconds, or until nobody waits for it any more.
     ///
     /// # Errors
     /// [`CallFault`].
-    fn exchange(&mut self, setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, CallFault>;
+    fn exchange(
+        &mut self,
+        setup: &Setup,
+        outgoing: &Outgoing,
+        millis: u64,
+        gone: &mut dyn FnMut() -> bool,
+    ) -> Result<Incoming, CallFault>;
 }

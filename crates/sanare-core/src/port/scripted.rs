@@ -104,7 +104,7 @@ pub struct ScriptedVerifier {
 }
 
 impl Verifier for ScriptedVerifier {
-    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64) -> Verified {
+    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64, _gone: &mut dyn FnMut() -> bool) -> Verified {
         self.asked += 1;
         self.answer.clone()
     }

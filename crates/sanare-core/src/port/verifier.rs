@@ -16,6 +16,6 @@ pub enum Verified {
 
 /// Runs the owner's commands on a copy of the work tree. Nothing of the owner's is changed.
 pub trait Verifier {
-    /// Runs them with a candidate in place, within so many milliseconds.
-    fn verify(&mut self, placed: &Placed, time_left_ms: u64) -> Verified;
+    /// Runs them with a candidate in place, within so many milliseconds, or until nobody waits for it any more.
+    fn verify(&mut self, placed: &Placed, time_left_ms: u64, gone: &mut dyn FnMut() -> bool) -> Verified;
 }

@@ -1,5 +1,8 @@
 //! The real way to a provider: a connection, a program, or a cassette in place of both.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use sanare_core::model::setup::{Provider, Setup, Tape};
@@ -13,6 +16,9 @@ use super::{cassette, connect, key};
 /// Before the one retry, where the server names no time.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// How often whoever waits is asked whether it still does.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The real port.
 #[derive(Debug, Default)]
 pub struct RealModel;
@@ -23,28 +29,63 @@ pub fn real() -> Box<dyn ModelPort> {
 }
 
 impl ModelPort for RealModel {
-    fn exchange(&mut self, setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, CallFault> {
+    fn exchange(
+        &mut self,
+        setup: &Setup,
+        outgoing: &Outgoing,
+        millis: u64,
+        gone: &mut dyn FnMut() -> bool,
+    ) -> Result<Incoming, CallFault> {
         match &setup.cassette {
             Some((Tape::Replay, path)) => return cassette::play(path, setup, outgoing),
             Some((Tape::Record, path)) => {
-                let incoming = ask(setup, outgoing, millis)?;
+                let incoming = while_wanted(setup, outgoing, millis, gone)?;
                 cassette::record(path, setup, outgoing, &incoming)?;
                 return Ok(incoming);
             }
             None => {}
         }
-        ask(setup, outgoing, millis)
+        while_wanted(setup, outgoing, millis, gone)
     }
 }
 
-fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, CallFault> {
+/// Asks in a thread of its own: whoever waits here can be called away, and the system's waits cannot. A thread that nobody
+/// waits for any more ends by itself, within its bounds.
+fn while_wanted(
+    setup: &Setup,
+    outgoing: &Outgoing,
+    millis: u64,
+    gone: &mut dyn FnMut() -> bool,
+) -> Result<Incoming, CallFault> {
+    let (sender, receiver) = channel();
+    let given_up = Arc::new(AtomicBool::new(false));
+    let (setup, outgoing, told) = (setup.clone(), outgoing.clone(), Arc::clone(&given_up));
+    let asking = std::thread::Builder::new().name("sanare-model".to_owned()).spawn(move || {
+        // Nobody may be listening any more.
+        let _ = sender.send(ask(&setup, &outgoing, millis, &told));
+    });
+    asking.map_err(|_| CallFault::Connect)?;
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(answered) => return answered,
+            Err(RecvTimeoutError::Disconnected) => return Err(CallFault::Broken),
+            Err(RecvTimeoutError::Timeout) if gone() => {
+                given_up.store(true, Ordering::Relaxed);
+                return Err(CallFault::GivenUp);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64, given_up: &AtomicBool) -> Result<Incoming, CallFault> {
     let key = key::key_of(&setup.key)?;
     let bounds = Bounds {
         end: Instant::now() + Duration::from_millis(millis),
         silence: Duration::from_millis(setup.timeout_ms),
     };
     if setup.provider == Provider::Command {
-        return command(setup, outgoing, millis);
+        return command(setup, outgoing, millis, given_up);
     }
     let mut headers = outgoing.headers.clone();
     if let Some(key) = key {
@@ -60,6 +101,9 @@ fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, Call
     let first = once(setup, &outgoing.path, &headers, &body, bounds);
     let Some(wait) = worth_a_retry(&first, bounds) else { return first.map(|answered| answered.incoming) };
     std::thread::sleep(wait);
+    if given_up.load(Ordering::Relaxed) {
+        return Err(CallFault::GivenUp);
+    }
     once(setup, &outgoing.path, &headers, &body, bounds).map(|answered| answered.incoming)
 }
 
@@ -120,11 +164,11 @@ fn send(
 }
 
 #[cfg(unix)]
-fn command(setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, CallFault> {
-    super::command::ask(setup, outgoing, millis)
+fn command(setup: &Setup, outgoing: &Outgoing, millis: u64, given_up: &AtomicBool) -> Result<Incoming, CallFault> {
+    super::command::ask(setup, outgoing, millis, &mut || given_up.load(Ordering::Relaxed))
 }
 
 #[cfg(not(unix))]
-fn command(_: &Setup, _: &Outgoing, _: u64) -> Result<Incoming, CallFault> {
+fn command(_: &Setup, _: &Outgoing, _: u64, _: &AtomicBool) -> Result<Incoming, CallFault> {
     Err(CallFault::CannotStart("not on this system yet".to_owned()))
 }

@@ -10,14 +10,19 @@ use sanare_core::model::setup::{KeyPlace, Setup};
 use sanare_core::model::wire::Outgoing;
 use sanare_core::port::{CallFault, Incoming};
 
-use crate::task::{Task, TaskEnd, run};
+use crate::task::{Task, TaskEnd, run_while_wanted};
 use crate::trial::PrivateFolder;
 
 /// Bytes of a reply, more than any that is read.
 const OUTPUT: usize = 256 * 1024;
 
 /// Runs the program once.
-pub fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, CallFault> {
+pub fn ask(
+    setup: &Setup,
+    outgoing: &Outgoing,
+    millis: u64,
+    gone: &mut dyn FnMut() -> bool,
+) -> Result<Incoming, CallFault> {
     let Some((program, arguments)) = setup.argv.split_first() else {
         return Err(CallFault::CannotStart("`model.argv` is empty".to_owned()));
     };
@@ -39,7 +44,7 @@ pub fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64) -> Result<Incoming, 
         deadline: Duration::from_millis(millis.min(setup.timeout_ms)),
         output: OUTPUT + 1,
     };
-    let done = run(&task).map_err(|why| CallFault::CannotStart(why.to_string()))?;
+    let done = run_while_wanted(&task, None, gone).map_err(|why| CallFault::CannotStart(why.to_string()))?;
     match done.end {
         TaskEnd::TimedOut => Err(CallFault::Timeout),
         TaskEnd::Exited(0) if done.output.len() > OUTPUT => Err(CallFault::TooLong),

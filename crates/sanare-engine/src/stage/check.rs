@@ -36,7 +36,9 @@ pub(crate) fn check(
     }
     if let (None, Some(placed)) = (report.first_failure(), &placed) {
         let spent = world.clock.elapsed().saturating_sub(progress.started);
-        match world.verifier.verify(placed, case.incident.rules.deadline_ms.saturating_sub(spent)) {
+        let left = case.incident.rules.deadline_ms.saturating_sub(spent);
+        let subject = &mut *world.subject;
+        match world.verifier.verify(placed, left, &mut || subject.abandoned()) {
             Verified::None => {}
             Verified::Checks(checks) => report.checks.extend(checks),
             // The setup is at fault, not the candidate: trying another would end the same way.

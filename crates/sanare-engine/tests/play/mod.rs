@@ -86,6 +86,10 @@ pub struct Scripted {
     pub declines: String,
     /// Whether an example passes.
     pub example: bool,
+    /// How sure a model says that it is.
+    pub confidence: Option<f64>,
+    /// The name that a decline vetoes.
+    pub vetoes: String,
 }
 
 /// The original text of the scripted file.
@@ -244,8 +248,9 @@ fn proposer(script: &Script, name: ProposerName) -> ScriptedProposer {
 
 fn answer(scripted: &Scripted, name: ProposerName) -> Result<Candidate, Declined> {
     if !scripted.declines.is_empty() {
-        let summary = "scripted".to_owned();
-        return Err(Declined { reason: reason(&scripted.declines), summary, report: serde_json::Value::Null });
+        let vetoed = json!({ "fields": [{ "candidates": [{ "seen": scripted.vetoes, "vetoes": ["V1"] }, { "seen": "x", "vetoes": [] }] }] });
+        let report = if scripted.vetoes.is_empty() { serde_json::Value::Null } else { vetoed };
+        return Err(Declined { reason: reason(&scripted.declines), summary: "scripted".to_owned(), report });
     }
     let tier = match scripted.tier.as_str() {
         "B" => Tier::B,
@@ -262,7 +267,8 @@ fn answer(scripted: &Scripted, name: ProposerName) -> Result<Candidate, Declined
         mappings: Vec::new(),
         twins: if scripted.no_twin { Vec::new() } else { vec![twin] },
         expected_names: Vec::new(),
-        confidence: None,
+        seen: Vec::new(),
+        confidence: scripted.confidence,
     })
 }
 

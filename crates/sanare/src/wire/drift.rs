@@ -179,6 +179,7 @@ fn candidate(
         twins,
         // Left to the gate, which reads the old body itself.
         expected_names: Vec::new(),
+        seen: Vec::new(),
         confidence: None,
     }))
 }

@@ -4,7 +4,9 @@
 mod call;
 mod desk;
 mod secrets;
+mod seen;
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use sanare_core::incident::{Incident, ProposerName};
@@ -173,12 +175,14 @@ impl Proposer for ModelProposer<'_> {
         let desk = Desk::of(ask.evidence, ask.function)
             .ok_or_else(|| declined(Reason::NoSource, "the function cannot be shown without its secrets".to_owned()))?;
         let problem = problem(ask, &self.remembered, subject);
+        let mut gone = || subject.abandoned();
         let mut caller = Caller {
             setup: &setup,
             store: self.store,
             clock: self.clock,
             incident: &self.incident.id,
             end: self.clock.elapsed() + ask.time_left_ms,
+            gone: RefCell::new(&mut gone),
         };
         loop {
             if self.used >= self.attempts {
@@ -189,7 +193,8 @@ impl Proposer for ModelProposer<'_> {
             match caller.ask(self.port.as_mut(), &request, self.used)? {
                 Asked::Reply(reply) => {
                     let twins = sanare_drift::twin::twins(&problem);
-                    return candidate(&reply, &desk, &request).map(|made| Box::new(Candidate { twins, ..made }));
+                    let seen = seen::seen(&ask.evidence.arguments);
+                    return candidate(&reply, &desk, &request).map(|made| Box::new(Candidate { twins, seen, ..made }));
                 }
                 Asked::Unread(code) => self.unread.push(Attempt {
                     number: 0,
@@ -226,6 +231,7 @@ fn candidate(reply: &Reply, desk: &Desk, request: &Request) -> Result<Candidate,
         mappings: Vec::new(),
         twins: Vec::new(),
         expected_names: Vec::new(),
+        seen: Vec::new(),
         confidence: Some(reply.confidence),
     })
 }

@@ -13,7 +13,7 @@ use sanare_effects::apply::{ApplyError, write_atomically};
 use sanare_effects::source_file::SourceFile;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
-use sanare_source::{VetContext, vet};
+use sanare_source::{SeenLiteral, VetContext, vet};
 
 use super::lockfile::LockBook;
 
@@ -183,9 +183,15 @@ impl Target for SourceTarget {
     fn vet(&self, candidate: &Candidate, rejected: &[Rejection]) -> GateReport {
         let mut context = self.context.clone();
         // What a look refused is looked at again: a header, a comment or a log line may be all that was wrong with it.
-        let ran = rejected.iter().filter(|rejection| was_run(&rejection.check));
+        // So may layout be all that an owner's command complained of: there the same text is known again, not the same tree.
+        let ran = rejected.iter().filter(|rejection| {
+            was_run(&rejection.check)
+                && (!rejection.check.starts_with("verify/") || rejection.function == candidate.function)
+        });
         context.rejected_before = ran.map(|rejection| rejection.function.clone()).collect();
         context.expected_names.clone_from(&candidate.expected_names);
+        let seen = |text: &String| SeenLiteral { text: text.clone(), structural: false };
+        context.seen_literals = candidate.seen.iter().map(seen).collect();
         vet(self.file.text_lf(), &self.function, &candidate.function, &context)
     }
 

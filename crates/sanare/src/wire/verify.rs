@@ -61,14 +61,14 @@ impl Commands {
 pub struct NoCommands;
 
 impl Verifier for NoCommands {
-    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64) -> Verified {
+    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64, _gone: &mut dyn FnMut() -> bool) -> Verified {
         Verified::None
     }
 }
 
 #[cfg(not(unix))]
 impl Verifier for Commands {
-    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64) -> Verified {
+    fn verify(&mut self, _placed: &Placed, _time_left_ms: u64, _gone: &mut dyn FnMut() -> bool) -> Verified {
         use sanare_core::gate::{Check, Gate};
         match self.commands.is_empty() {
             true => Verified::None,
@@ -79,12 +79,12 @@ impl Verifier for Commands {
 
 #[cfg(unix)]
 impl Verifier for Commands {
-    fn verify(&mut self, placed: &Placed, time_left_ms: u64) -> Verified {
+    fn verify(&mut self, placed: &Placed, time_left_ms: u64, gone: &mut dyn FnMut() -> bool) -> Verified {
         if self.commands.is_empty() {
             return Verified::None;
         }
         let end = Instant::now() + Duration::from_millis(time_left_ms);
-        run::verify(self, placed, end)
+        run::verify(self, placed, end, gone)
     }
 }
 
@@ -115,7 +115,7 @@ mod run {
     use sanare_core::port::target::Placed;
     use sanare_core::redact::Redactor;
     use sanare_effects::sandbox::{Prepared, ShutIn, available, usual_reads};
-    use sanare_effects::task::{Done, Task, TaskEnd, run_shut_in};
+    use sanare_effects::task::{Done, Task, TaskEnd, run_while_wanted};
     use sanare_effects::work_tree::{CannotCopy, WorkCopy};
 
     use super::{Commands, moved};
@@ -128,7 +128,12 @@ mod run {
     /// Variables that a command sees as the process has them.
     const KEPT: [&str; 4] = ["PATH", "LANG", "TZ", "VIRTUAL_ENV"];
 
-    pub(super) fn verify(commands: &Commands, placed: &Placed, end: Instant) -> Verified {
+    pub(super) fn verify(
+        commands: &Commands,
+        placed: &Placed,
+        end: Instant,
+        gone: &mut dyn FnMut() -> bool,
+    ) -> Verified {
         let skipped = |why: String| Verified::Checks(vec![Check::skipped(Gate::Verify, "verify", why)]);
         let copy = match Copy::make(commands, placed, true) {
             Ok(copy) => copy,
@@ -137,7 +142,7 @@ mod run {
         let mut checks = Vec::new();
         for (number, command) in commands.commands.iter().enumerate() {
             let began = Instant::now();
-            let why = match copy.run(commands, command, end) {
+            let why = match copy.run(commands, command, end, gone) {
                 Ran::Accepted => {
                     let mut check = Check::passed(Gate::Verify, "verify");
                     check.reason = shown(command);
@@ -150,7 +155,7 @@ mod run {
             };
             drop(copy);
             checks.push(Check::failed(Gate::Verify, "verify", why.clone()));
-            match baseline(commands, placed, number, end) {
+            match baseline(commands, placed, number, end, gone) {
                 Baseline::Good => checks.push(Check::passed(Gate::Verify, "baseline")),
                 Baseline::Unknown(why) => checks.push(Check::skipped(Gate::Verify, "baseline", why)),
                 // Red before: it says nothing about the candidate, and nothing for it.
@@ -171,7 +176,13 @@ mod run {
     }
 
     /// The same commands without the candidate, up to the one that rejected.
-    fn baseline(commands: &Commands, placed: &Placed, upto: usize, end: Instant) -> Baseline {
+    fn baseline(
+        commands: &Commands,
+        placed: &Placed,
+        upto: usize,
+        end: Instant,
+        gone: &mut dyn FnMut() -> bool,
+    ) -> Baseline {
         if Instant::now() >= end {
             return Baseline::Unknown("no time was left to run it without the change".to_owned());
         }
@@ -180,7 +191,7 @@ mod run {
             Err(NoCopy::Skip(why)) => return Baseline::Unknown(why),
         };
         for command in commands.commands.iter().take(upto + 1) {
-            match copy.run(commands, command, end) {
+            match copy.run(commands, command, end, gone) {
                 Ran::Accepted => {}
                 Ran::Rejected(_) if Instant::now() >= end => {
                     return Baseline::Unknown("no time was left to run it without the change".to_owned());
@@ -244,7 +255,7 @@ mod run {
             Ok(Self { work, fences, environment })
         }
 
-        fn run(&self, commands: &Commands, command: &[String], end: Instant) -> Ran {
+        fn run(&self, commands: &Commands, command: &[String], end: Instant, gone: &mut dyn FnMut() -> bool) -> Ran {
             let Some((program, arguments)) = command.split_first() else { return Ran::Accepted };
             let left = end.saturating_duration_since(Instant::now());
             let task = Task {
@@ -256,7 +267,7 @@ mod run {
                 deadline: commands.time.min(left),
                 output: OUTPUT,
             };
-            match run_shut_in(&task, Some(&self.fences)) {
+            match run_while_wanted(&task, Some(&self.fences), gone) {
                 Ok(Done { end: TaskEnd::Exited(0), .. }) => Ran::Accepted,
                 Ok(done) => Ran::Rejected(why(&done)),
                 Err(error) => Ran::CannotStart(format!("{}: {error}", shown(command))),

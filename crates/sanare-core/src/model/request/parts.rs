@@ -12,6 +12,8 @@ use crate::value::json::{Limits, to_json};
 const MESSAGE: usize = 2_000;
 const DIFF: usize = 4 * 1024;
 const CALLED: usize = 8 * 1024;
+/// Characters of the contract, which is the owner's own text and not data.
+const CONTRACT: usize = 4 * 1024;
 /// What is read past a limit, so that a secret is seen whole before it is cut (C42).
 const PAST: usize = 1_024;
 
@@ -36,6 +38,7 @@ pub(super) fn parts(material: &Material<'_>) -> Vec<Part> {
     };
     add("task", true, task);
     add("about", false, json!(head(material.about, 1_000)));
+    add("details_of_the_request", false, details(failure, material.amounts.arguments));
     add("error", true, error(failure, 3));
     add("statement", true, json!(deepest.map(|frame| head(&frame.statement, MESSAGE)).unwrap_or_default()));
     add("traceback", false, traceback(&failure.frames));
@@ -46,6 +49,7 @@ pub(super) fn parts(material: &Material<'_>) -> Vec<Part> {
     add("shape_before", false, shape(&material.expected));
     add("shape_now", false, shape(&material.seen));
     add("offline_engine", false, refusals(material));
+    add("contract", false, named("contract", &material.evidence.contract, CONTRACT));
     add("arguments", false, arguments(&material.evidence.arguments, material.amounts.arguments));
     add("locals", false, locals(&failure.frames, material.amounts.locals));
     add("module_variables", false, pairs(&material.evidence.globals, material.amounts.locals));
@@ -121,6 +125,14 @@ fn error(failure: &Failure, depth: usize) -> Json {
         map.insert("cause".to_owned(), error(cause, depth - 1));
     }
     Json::Object(map)
+}
+
+/// What a program that asked for help said besides its reason (C46).
+fn details(failure: &Failure, amount: usize) -> Json {
+    match failure.args.as_slice() {
+        [_, details] if failure.class.rsplit('.').next() == Some("HealRequested") => named("details", details, amount),
+        _ => Json::Null,
+    }
 }
 
 fn traceback(frames: &[Frame]) -> Json {
@@ -209,6 +221,9 @@ fn environment(variables: &[(String, String)], amount: usize) -> Json {
 
 /// A value of at most so many characters: redacted under its name, then cut.
 fn named(name: &str, value: &Value, amount: usize) -> Json {
+    if amount == 0 || *value == Value::Null {
+        return Json::Null;
+    }
     let limits = Limits { characters: amount + PAST, items: 64, depth: 8 };
     let wide = json!({ name: to_json(value, limits) });
     let redacted = Redactor::standard().json_owned(wide).into_inner();

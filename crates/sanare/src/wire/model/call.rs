@@ -1,5 +1,6 @@
 //! One question to the model: leave from the budgets, the exchange, the reading, one repair turn, the record of it all.
 
+use std::cell::RefCell;
 use std::sync::Mutex;
 
 use sanare_core::id::Id;
@@ -49,6 +50,8 @@ pub struct Caller<'a> {
     pub incident: &'a Id,
     /// When time is over, in the clock's own milliseconds.
     pub end: u64,
+    /// Whether nobody waits for the heal any more.
+    pub gone: RefCell<&'a mut dyn FnMut() -> bool>,
 }
 
 impl Caller<'_> {
@@ -120,7 +123,7 @@ impl Caller<'_> {
             Leave::Granted(number) => number,
             Leave::Spent(key) => return Err(declined(Reason::BudgetSpent, format!("`{key}` is spent"))),
         };
-        let called = port.exchange(self.setup, outgoing, left);
+        let called = port.exchange(self.setup, outgoing, left, &mut **self.gone.borrow_mut());
         let tokens = called
             .as_ref()
             .ok()
@@ -241,7 +244,9 @@ pub fn test_connection(
     port: &mut dyn ModelPort,
 ) -> Result<Tested, String> {
     let incident = Id::new("tst", clock.now(), clock.chance());
-    let caller = Caller { setup, store, clock, incident: &incident, end: clock.elapsed() + 180_000 };
+    let mut never = || false;
+    let end = clock.elapsed() + 180_000;
+    let caller = Caller { setup, store, clock, incident: &incident, end, gone: RefCell::new(&mut never) };
     let prompt = Prompt::newest(Purpose::CheckConnection);
     let request = connection_test(&prompt, &format!("{:032x}", clock.chance()));
     let mut turn = Turn { max_tokens: setup.max_tokens.min(1_024), json_mode: form(setup), complaint: None };
