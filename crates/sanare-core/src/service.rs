@@ -30,6 +30,7 @@ pub mod limits;
 pub mod policy;
 pub mod prompt;
 pub mod reply;
+pub mod config;
 
 pub use action::Action;
 pub use attempt::Attempt;

@@ -6,7 +6,7 @@
 pub mod former;
 pub mod key;
 mod locked;
-mod read;
+pub(crate) mod read;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -87,6 +87,12 @@ impl RulesAgent {
     }
 }
 
+/// The highest confidence with which a rule proposes an action, and for which kind; nothing where none does.
+pub fn surest(action: Action) -> Option<(IncidentKind, f64)> {
+    let fits = file::shipped().rules.iter().filter(|rule| rule.action == Some(action));
+    fits.map(|rule| (rule.kind, rule.confidence)).max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
 impl Facts {
     fn of(context: &Context) -> Self {
         Self {

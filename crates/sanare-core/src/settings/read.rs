@@ -6,6 +6,7 @@ use toml::Value as Toml;
 use super::key::{KEYS, Key};
 use super::{Origin, SettingsFile, Trouble};
 use crate::redact::looks_like_secret;
+use crate::service::config::ROOTS;
 
 type Layer = Vec<(String, (Json, Origin))>;
 
@@ -37,7 +38,9 @@ pub(super) fn file(file: &SettingsFile, troubles: &mut Vec<Trouble>) -> Layer {
         let origin = at(line);
         match KEYS.iter().find(|key| key.path == path) {
             Some(key) => accept(key, &path, &value, origin, &mut layer, troubles),
-            None => troubles.push(unknown(origin, &path, KEYS.iter().map(|key| key.path.to_owned()))),
+            // The service half reads its own tables.
+            None if is_service(&path) => {}
+            None => troubles.push(unknown_path(origin, &path)),
         }
     }
     layer
@@ -108,6 +111,23 @@ fn accept(key: &Key, shown: &str, value: &Toml, origin: Origin, layer: &mut Laye
     }
 }
 
+/// Whether a path lies in a table of the service half.
+fn is_service(path: &str) -> bool {
+    ROOTS.contains(&path.split('.').next().unwrap_or(path))
+}
+
+/// An unknown key of a file: perhaps a table of the service half whose name is misspelt.
+fn unknown_path(origin: Origin, path: &str) -> Trouble {
+    let root = path.split('.').next().unwrap_or(path);
+    match ROOTS.iter().map(|known| (distance(root, known), *known)).min() {
+        Some((1..=2, known)) if !KEYS.iter().any(|key| key.path.split('.').next() == Some(root)) => {
+            let hint = format!("did you mean `{known}`");
+            Trouble { origin, key: path.to_owned(), message: "unknown key".to_owned(), hint }
+        }
+        _ => unknown(origin, path, KEYS.iter().map(|key| key.path.to_owned())),
+    }
+}
+
 fn unknown(origin: Origin, given: &str, known: impl Iterator<Item = String>) -> Trouble {
     let nearest = known.map(|name| (distance(given, &name), name)).filter(|(far, _)| *far <= 2).min();
     let hint = nearest.map(|(_, name)| format!("did you mean `{name}`")).unwrap_or_default();
@@ -166,7 +186,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 /// Edit distance after lower-casing and dropping underscores (Levenshtein).
-pub(super) fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let fold = |text: &str| text.to_lowercase().chars().filter(|symbol| *symbol != '_').collect::<Vec<char>>();
     let (a, b) = (fold(a), fold(b));
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,0 +1,331 @@
+//! Files in, what they mean or what is wrong with them out.
+
+use super::{AdapterSettings, Configuration, find, obstacles};
+use crate::policy::Policy;
+use crate::service::action::Action;
+use crate::service::moment::Moment;
+use crate::service::name::{Application, Labels};
+use crate::settings::{Settings, SettingsFile, Sources};
+
+const EXAMPLE: &str = include_str!("tests/example.toml");
+
+fn file(text: &str) -> SettingsFile {
+    SettingsFile { path: "sanare.toml".into(), text: text.into(), in_pyproject: false }
+}
+
+/// `fine`, or every trouble on a line of its own.
+fn check(text: &str) -> String {
+    match Configuration::read(&file(text)) {
+        Ok(_) => "fine".to_owned(),
+        Err(troubles) => troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// The same within a service with one probe.
+fn within(text: &str) -> String {
+    let base = "[service.fraud]\ninstances = 3\nPUT\n[[service.fraud.probe]]\nname = \"score\"\nurl = \"https://f.internal/s\"\n";
+    let (head, tail) = match text.starts_with('[') {
+        true => ("", text),
+        false => (text, ""),
+    };
+    check(&format!("{}{tail}", base.replace("PUT", head)))
+}
+
+#[test]
+fn the_example_of_the_specification_is_read() {
+    let configuration = Configuration::read(&file(EXAMPLE)).expect("it is right");
+    let fraud = Application::parse("fraud").expect("a name");
+    let target = configuration.target(&fraud, Action::RollbackModel).expect("there is one");
+    assert_eq!(target.key.as_str(), "mlflow:mlflow.internal/fraud/champion");
+    assert!(matches!(&target.adapter, AdapterSettings::Mlflow { then: Some(Action::ReloadModel), .. }));
+    let reload = configuration.target(&fraud, Action::ReloadModel).expect("there is one");
+    assert_eq!((reload.key.as_str(), reload.declared.idempotent), ("service:fraud/application", Some(true)));
+    assert_eq!(
+        configuration.target(&fraud, Action::RequestRetraining).err().as_deref(),
+        Some("no target is configured for request_retraining at [service.fraud.target.application]")
+    );
+    let service = &configuration.services[&fraud];
+    assert_eq!((service.rules[0].pending, service.rules[0].clear), (Some(120_000_000), Some(400.0)));
+    assert_eq!(service.probes[0].version_pointer.as_deref(), Some("/model_version"));
+    // The settings of code healing live in the same file, and each half leaves the other's alone.
+    let sources = Sources { project: Some(file(EXAMPLE)), ..Sources::default() };
+    let settings = Settings::resolve(&sources).expect("the other half reads it too");
+    assert_eq!(settings.text("model.provider"), "ollama");
+}
+
+#[test]
+fn an_adapter_that_is_not_built_says_so() {
+    let text =
+        "[service.fraud.target.application]\nrestart_component = { adapter = \"systemd\", unit = \"f.service\" }\n";
+    assert_eq!(
+        within(text),
+        "sanare.toml:8: `service.fraud.target.application.restart_component.adapter`: `systemd` is not built yet; \
+         hint: one of command, http, callback, mlflow"
+    );
+    assert!(within(&text.replace("systemd", "systemctl")).contains("`systemctl` is no adapter"));
+}
+
+#[test]
+fn mistakes_have_their_line_and_the_nearest_key() {
+    assert_eq!(
+        check("format = 1\n[service.fraud]\ninstanses = 3\n"),
+        "sanare.toml:3: `service.fraud.instanses`: unknown key; hint: did you mean `instances`"
+    );
+    let sources = Sources { project: Some(file("[servce.fraud]\ninstances = 3\n")), ..Sources::default() };
+    let said =
+        Settings::resolve(&sources).expect_err("a misspelt table").iter().map(ToString::to_string).collect::<String>();
+    assert!(said.contains("unknown key; hint: did you mean `service`"), "{said}");
+    assert!(check("[service.Fraud]\n").contains("sanare.toml:1: `service.Fraud.`: is `Fraud`; 1 to 63 of a-z"));
+    assert!(check("[service.fraud\n").contains("sanare.toml:1: ``: not TOML"));
+    // Latin-1 comes in as a text that could not be decoded: the face refuses it before; a bad key is refused here.
+    assert!(check("[service.caf\u{e9}]\n").contains("not TOML"));
+}
+
+#[test]
+fn durations_have_units() {
+    let rule = |more: &str| {
+        within(&format!(
+            "[[service.fraud.rule]]\nid = \"p99\"\nsignal = \"p99\"\nkind = \"latency_high\"\nabove = 5\n{more}"
+        ))
+    };
+    assert_eq!(rule("for = \"2m\"\n"), "fine");
+    for bad in ["for = 120\n", "for = \"120\"\n", "for = \"2 minutes\"\n", "for = \"-2m\"\n", "for = 2.5\n"] {
+        assert!(
+            rule(bad).contains("`service.fraud.rule.for`: this value is not allowed here; hint: a text such as"),
+            "{bad}"
+        );
+    }
+    assert!(rule("below = 3\n").contains("stands beside `above`"));
+    assert!(rule("of = \"3/5\"\n").contains("such as \"3 of 5\""));
+    assert_eq!(rule("of = \"3 of 5\"\n"), "fine");
+    assert_eq!(rule("aggregate = \"p99\"\nwindow = \"5m\"\n"), "fine");
+    assert!(rule("aggregate = \"p100\"\n").contains("or a quantile such as p99"));
+    assert!(rule("above = inf\n").contains("not TOML"), "a key stands once");
+    assert!(rule("clear = nan\n").contains("a finite number"));
+    assert!(
+        within("[[service.fraud.rule]]\nid = \"a\"\nsignal = \"s\"\nabove = 1\nkind = \"code_exception\"\n")
+            .contains("no rule opens such an incident")
+    );
+}
+
+#[test]
+fn secrets_are_never_written_in_the_file() {
+    let registry =
+        |headers: &str| check(&format!("[registry.main]\nurl = \"https://m.internal\"\nheaders = {{ {headers} }}\n"));
+    assert_eq!(registry("Authorization = { env = \"TOKEN\" }"), "fine");
+    assert_eq!(registry("Authorization = { file = \"/run/token\" }"), "fine");
+    assert_eq!(registry("X-Team = \"ml\""), "fine");
+    let said = registry("Authorization = \"hunter2\"");
+    assert!(said.contains("a secret is never written here") && !said.contains("hunter2"), "{said}");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let said = registry(&format!("X-Team = \"{token}\""));
+    assert!(said.contains("looks like a credential") && !said.contains(&token), "{said}");
+    assert!(registry("Authorization = { env = \"TO KEN\" }").contains("not allowed here"));
+    assert!(registry("Authorization = { env = \"A\", file = \"b\" }").contains("not allowed here"));
+    assert_eq!(registry("Authorization = { env = \"TOKEN\", before = \"Bearer \" }"), "fine");
+    assert!(registry("Idempotency-Key = \"x\"").contains("this header cannot be set"));
+}
+
+#[test]
+fn addresses_are_safe_or_their_owner_says_otherwise() {
+    let probe = |more: &str| check(&format!("[service.fraud]\n[[service.fraud.probe]]\nname = \"score\"\n{more}\n"));
+    assert_eq!(probe("url = \"http://127.0.0.1:8000/score?id=1\""), "fine");
+    assert_eq!(
+        probe("url = \"http://10.0.0.1/score\""),
+        "sanare.toml:4: `service.fraud.probe.url`: http goes to this machine only; set `allow_insecure = true` if you must"
+    );
+    assert_eq!(probe("url = \"http://10.0.0.1/score\"\nallow_insecure = true"), "fine");
+    let said = probe("url = \"https://user:hunter2@host/\"");
+    assert!(
+        (said.contains("no user and no password") || said.contains("looks like a credential"))
+            && !said.contains("hunter2"),
+        "{said}"
+    );
+    assert!(probe("").contains("sanare.toml:2: `service.fraud.probe.url`: is missing"), "{}", probe(""));
+    assert!(probe("url = \"https://f/\"\nevery = \"4s\"").contains("from 5s to 1h"));
+    assert!(probe("url = \"https://f/\"\nversion_pointer = \"model_version\"").contains("no JSON pointer"));
+    assert!(probe("url = \"https://f/\"\nmethod = \"GET\"\nbody_file = \"b.json\"").contains("GET has no body"));
+}
+
+#[test]
+fn commands_are_absolute_and_placeholders_whole() {
+    let command = |argv: &str| {
+        within(&format!(
+            "[service.fraud.target.application]\nrestart_component = {{ adapter = \"command\", argv = {argv} }}\n"
+        ))
+    };
+    assert_eq!(command("[\"/bin/restart\", \"{application}\", \"{receipt}\"]"), "fine");
+    assert!(command("[\"restart\"]").contains("`restart` is no absolute path"));
+    assert!(command("[\"/bin/restart\", \"--app={application}\"]").contains("`--app={application}` is no placeholder"));
+    assert!(command("[\"/bin/restart\", \"{target}\"]").contains("`{target}` is no placeholder"));
+    assert!(command("[]").contains("is empty"));
+    assert!(command("\"/bin/restart now\"").contains("a list of at most 50 texts"));
+}
+
+#[test]
+fn what_can_be_taken_back_says_how() {
+    let command = |more: &str| {
+        within(&format!(
+            "[service.fraud.target.application]\nreload_model = {{ adapter = \"command\", argv = [\"/bin/a\"], {more} }}\n"
+        ))
+    };
+    assert!(command("reversible = true, undo = \"previous_revision\"").contains("does not say how it is taken back"));
+    assert_eq!(command("reversible = true, undo = \"previous_revision\", undo_argv = [\"/bin/b\"]"), "fine");
+    let http = |more: &str| {
+        within(&format!(
+            "[service.fraud.target.application.reload_model]\nadapter = \"http\"\nurl = \"https://f/reload\"\n{more}\n"
+        ))
+    };
+    assert_eq!(http("poll = { url = \"https://f/job\", pointer = \"/state\", done = [\"ok\"] }"), "fine");
+    assert!(
+        http("poll = { url = \"https://f/job\", pointer = \"/state\" }")
+            .contains("reload_model.poll.done`: is missing")
+    );
+    assert!(http("success = [404]").contains("a list of codes from 200 to 299"));
+    assert!(http("method = \"GET\"").contains("a GET changes nothing"));
+    assert_eq!(http("undo_request = { url = \"https://f/back\" }"), "fine");
+    assert!(
+        http("undo_request = { url = \"https://f/back\", adapter = \"http\" }")
+            .contains("undo_request.adapter`: unknown key")
+    );
+}
+
+#[test]
+fn a_declaration_may_not_contradict_itself() {
+    let target = |more: &str| {
+        within(&format!("[service.fraud.target.application]\nreload_model = {{ adapter = \"callback\", {more} }}\n"))
+    };
+    assert_eq!(target("idempotent = true, identity = \"score\", fence = [\"instance\"], touches = 1"), "fine");
+    assert!(target("reversible = true").contains("reload_model.reversible`: needs an `undo`"));
+    assert!(target("fence = [\"instance\"]").contains("reload_model.fence`: needs an `identity_probe`"));
+    assert!(target("touches = 4").contains("an integer from 1 to 3"));
+    assert!(target("timeout = \"-1s\"").contains("a text such as"));
+    assert!(target("identity = \"ping\"").contains("there is no probe `ping`"));
+    assert!(target("undo = \"magic\"").contains("one of none, move_back"));
+}
+
+#[test]
+fn one_thing_has_one_target_for_an_action() {
+    let text = "[registry.main]\nurl = \"https://m.internal\"\n\
+        [service.a.target.application]\nrollback_model = { adapter = \"mlflow\", registry = \"main\", model = \"m\", alias = \"champion\" }\n\
+        [service.b.target.application]\nrollback_model = { adapter = \"mlflow\", registry = \"main\", model = \"m\", alias = \"champion\" }\n";
+    assert_eq!(
+        check(text),
+        "sanare.toml:6: `service.b.target.application.rollback_model`: `mlflow:m.internal/m/champion` is the target of a on \
+         line 4 already; hint: one thing has one target for an action"
+    );
+    assert_eq!(check(&text.replacen("\"champion\"", "\"other\"", 1)), "fine");
+    assert!(check(&text.replacen("\"champion\"", "\"latest\"", 1)).contains("a name that is no version"));
+    assert!(check(&text.replacen("\"champion\"", "\"v12\"", 1)).contains("a name that is no version"));
+    assert!(
+        check(&text.replacen("registry = \"main\"", "registry = \"mian\"", 1)).contains("there is no [registry.mian]")
+    );
+}
+
+#[test]
+fn dependencies_have_no_cycle() {
+    let text = |a: &str, b: &str, c: &str| {
+        format!("[service.a]\ndepends_on = [{a}]\n[service.b]\ndepends_on = [{b}]\n[service.c]\ndepends_on = [{c}]\n")
+    };
+    assert_eq!(check(&text("\"b\"", "\"c\"", "")), "fine");
+    assert_eq!(
+        check(&text("\"b\"", "\"c\"", "\"a\"")),
+        "sanare.toml:1: `service.a.depends_on`: is a cycle: a → b → c → a"
+    );
+    assert_eq!(check(&text("\"a\"", "", "")), "sanare.toml:1: `service.a.depends_on`: is a cycle: a → a");
+    assert_eq!(check(&text("\"x\"", "", "")), "sanare.toml:1: `service.a.depends_on`: there is no [service.x]");
+}
+
+#[test]
+fn components_are_never_assumed() {
+    let component = |table: &str| {
+        let text = format!(
+            "[component]\nreload_model = {table}\n[service.fraud]\n[service.fraud.target.api]\nreload_model = {{ adapter = \"callback\" }}\n"
+        );
+        match Configuration::read(&file(&text)) {
+            Err(troubles) => troubles.iter().map(ToString::to_string).collect::<String>(),
+            Ok(read) => match read.target(&Application::parse("fraud").expect("a name"), Action::ReloadModel) {
+                Ok(target) => target.component.to_string(),
+                Err(why) => why,
+            },
+        }
+    };
+    assert_eq!(component("\"api\""), "api");
+    assert_eq!(component("{ fraud = \"api\" }"), "api");
+    assert_eq!(component("{ churn = \"api\" }"), "no component is configured for `fraud`");
+    assert_eq!(component("{}"), "no component is configured for `fraud`");
+    assert!(component("5").starts_with("sanare.toml:2: `component.reload_model`: is one name, or a table"));
+    assert!(component("[\"api\"]").contains("is one name, or a table"));
+    assert!(component("\" \"").contains("1 to 63 of a-z"));
+    assert_eq!(component("\"db\""), "no target is configured for reload_model at [service.fraud.target.db]");
+}
+
+#[test]
+fn outside_alerts_are_mapped_by_labels_alone() {
+    let text = "[service.fraud]\n[[map]]\nmatch = { alertname = [\"Slow\", \"Slower\"] }\napplication = \"fraud\"\nkind = \"latency_high\"\n";
+    let read = Configuration::read(&file(text)).expect("right");
+    let of = |pairs: &[(&str, &str)]| {
+        let labels = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        find(&read.maps, &Labels::new(labels).expect("labels")).map(|map| map.kind.word())
+    };
+    assert_eq!(of(&[("alertname", "Slower"), ("action", "rollback_model")]), Some("latency_high"));
+    assert_eq!(of(&[("alertname", "Other")]), None);
+    assert_eq!(of(&[("component", "payments")]), None);
+    assert!(check(&text.replace("latency_high", "latncy")).contains("sanare.toml:5: `map.kind`"));
+    assert!(
+        check(&text.replace("[\"Slow\", \"Slower\"]", "[]")).contains("`map.match`: this value is not allowed here")
+    );
+    assert!(check(&text.replace("application = \"fraud\"", "application = \"x\"")).contains("there is no [service.x]"));
+}
+
+#[test]
+fn diagnostics_change_nothing() {
+    let diagnostic = |more: &str| {
+        within(&format!("[[service.fraud.diagnostic]]\nid = \"disk\"\nkinds = [\"latency_high\"]\n{more}\n"))
+    };
+    assert_eq!(diagnostic("argv = [\"/bin/df\"]\nread_only = true"), "fine");
+    assert!(diagnostic("argv = [\"/bin/df\"]").contains("nobody has said that this program changes nothing"));
+    assert!(diagnostic("").contains("does one thing"));
+    assert!(diagnostic("argv = [\"/bin/df\"]\nread_only = true\nprobe = \"score\"").contains("does one thing"));
+    assert_eq!(diagnostic("probe = \"score\""), "fine");
+    assert!(diagnostic("probe = \"x\"").contains("there is no probe `x`"));
+    assert!(diagnostic("promql = \"up\"\nprometheus = \"main\"").contains("there is no [prometheus.main]"));
+}
+
+#[test]
+fn the_hash_is_of_what_is_meant() {
+    let hash = |text: &str| Configuration::read(&file(text)).map(|read| read.hash()).expect("right");
+    let commented = format!("# a remark\n{EXAMPLE}\n\n");
+    assert_eq!(hash(EXAMPLE), hash(&commented), "lines and remarks mean nothing");
+    assert_ne!(hash(EXAMPLE), hash(&EXAMPLE.replace("above = 500", "above = 501")));
+    assert_ne!(hash(EXAMPLE), hash(&EXAMPLE.replace("fraud.internal/reload", "fraud.internal/load")));
+}
+
+#[test]
+fn what_will_never_be_automatic_is_told() {
+    let read = Configuration::read(&file(EXAMPLE)).expect("right");
+    let now = Moment::from_millis(1_704_139_200_000);
+    let told = |policy: &str| -> Vec<String> {
+        obstacles(&read, &Policy::read(policy), now)
+            .iter()
+            .filter(|one| one.rule != "unmapped")
+            .map(|one| format!("{} {}", one.action, one.rule))
+            .collect()
+    };
+    let ask = told("version = 1\n");
+    assert!(ask.contains(&"reload_model mode_ask".to_owned()), "{ask:?}");
+    let auto = told("version = 1\nmode = \"auto\"\nblast = { share = 1.0 }\n");
+    assert_eq!(auto, ["rollback_model always_ask"]);
+    let auto = told("version = 1\nmode = \"auto\"\n");
+    assert!(auto.contains(&"reload_model blast_radius".to_owned()), "one of one instance: {auto:?}");
+    let free = told("version = 1\nmode = \"auto\"\nalways_ask = []\nblast = { share = 1.0 }\nconfidence_gate = 0.9\n");
+    assert_eq!(free, ["reload_model confidence", "rollback_model confidence"]);
+    let unmapped: Vec<String> = obstacles(&read, &Policy::read("version = 1\n"), now)
+        .iter()
+        .filter(|one| one.rule == "unmapped")
+        .map(|one| one.action.to_string())
+        .collect();
+    assert_eq!(unmapped, ["restart_component", "request_retraining", "request_redeployment"]);
+    let broken = obstacles(&read, &Policy::read("version = \n"), now);
+    assert!(broken.iter().any(|one| one.rule == "policy_unreadable"));
+}
