@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sanare._person import deny as deny
     from sanare._person import revert as revert
     from sanare._person import save_patch as save_patch
+    from sanare._redact import redact as redact
     from sanare._report import (
         Report as Report,
     )
@@ -88,6 +89,7 @@ __all__ = [
     "keep_logs",
     "last_report",
     "listen",
+    "redact",
     "report",
     "reports",
     "request",
@@ -111,6 +113,7 @@ _LATER = {
     "keep_logs": "_logs",
     "last_report": "_report",
     "listen": "_listen",
+    "redact": "_redact",
     "report": "_report",
     "reports": "_report",
     "request": "_ask",

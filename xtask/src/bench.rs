@@ -50,6 +50,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "evidence", run: evidence },
     Bench { name: "rest", run: rest },
     Bench { name: "ticker", run: ticker },
+    Bench { name: "redact", run: redact },
     Bench { name: "detect", run: detect },
 ];
 
@@ -199,6 +200,29 @@ fn rest(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure
         ours: three(&json, &["over_ms"])?,
         peer: None,
     }])
+}
+
+fn redact(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let [ours, peer] = both(workshop, ours, peer, "benches/redact_speed.py", "5")?;
+    let growth = |json: &Json| json.get("growth").and_then(Json::as_f64).map(|times| [times; 3]).context("no growth");
+    // Milliseconds a megabyte, since a bar is a most: 5 are 200 MB/s.
+    let cost = |what: &str, name: &str, bar: Option<f64>| -> anyhow::Result<Figure> {
+        let of = |json: &Json| three(json, &[name]).map(|speeds| speeds.map(|speed| 1_000.0 / speed));
+        let peer = if peer.get(name).is_some() { Some(of(&peer)?) } else { None };
+        Ok(Figure { what: format!("redaction: {what}"), unit: "ms/MB", bar, ours: of(&ours)?, peer })
+    };
+    Ok(vec![
+        cost("log lines", "log", Some(5.0))?,
+        cost("JSON, read, cleaned, written", "json text", Some(5.0))?,
+        cost("nested data, from Python objects to Python objects", "json", None)?,
+        Figure {
+            what: "redaction: a word four times as long takes so many times as long".to_owned(),
+            unit: "times",
+            bar: Some(4.5),
+            ours: growth(&ours)?,
+            peer: Some(growth(&peer)?),
+        },
+    ])
 }
 
 fn ticker(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {

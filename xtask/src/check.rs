@@ -107,8 +107,8 @@ fn python_tests(workshop: &Workshop) -> anyhow::Result<Ending> {
 
 /// What is long and asks the Rust half alone: one interpreter is enough.
 const OF_ONE_PYTHON: &[&str] = &[
-    "test_flight_breaker.py",
     "test_kill_matrix.py",
+    "test_model_candidates.py",
     "test_model_injection.py",
     "test_model_lab.py",
     "test_model_transport.py",

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sanare::operations::remember::{Kept, Remember};
@@ -164,8 +164,16 @@ fn plain<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 
 /// A text without its secrets.
 #[pyfunction]
-fn redact_text(py: Python<'_>, text: &str) -> PyResult<String> {
-    quietly(py, || sanare::operations::redact::text(text))
+#[pyo3(signature = (text, personal = false))]
+fn redact_text(py: Python<'_>, text: &str, personal: bool) -> PyResult<String> {
+    quietly(py, || sanare::operations::redact::text(text, personal))
+}
+
+/// A JSON text without its secrets.
+#[pyfunction]
+#[pyo3(signature = (text, personal = false))]
+fn redact_json(py: Python<'_>, text: &str, personal: bool) -> PyResult<String> {
+    quietly(py, || sanare::operations::redact::json_text(text, personal))?.map_err(PyValueError::new_err)
 }
 
 /// The command line; gives its exit code.
@@ -194,6 +202,7 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plain, module)?)?;
     module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
+    module.add_function(wrap_pyfunction!(redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(person::answer, module)?)?;
     module.add_function(wrap_pyfunction!(person::confirm, module)?)?;
     module.add_function(wrap_pyfunction!(person::revert, module)?)?;

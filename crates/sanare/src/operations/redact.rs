@@ -1,16 +1,25 @@
 //! Redacting text and captured structures.
 
-use sanare_core::redact::Redactor;
+use sanare_core::redact::{Policy, Redactor};
 use serde_json::{Value as Json, json};
 
-/// A text without its secrets.
-pub fn text(text: &str) -> String {
-    Redactor::standard().text(text).into_inner()
+/// A text without its secrets, and with `personal` without what names a person.
+pub fn text(text: &str, personal: bool) -> String {
+    Redactor::of(Policy { personal }).text(text).into_inner()
+}
+
+/// The same for a JSON text: names and neighbours count as evidence.
+///
+/// # Errors
+/// What is wrong with the text, in words.
+pub fn json_text(text: &str, personal: bool) -> Result<String, String> {
+    let value: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    Ok(Redactor::of(Policy { personal }).json_owned(value).as_ref().to_string())
 }
 
 /// Bytes as text without their secrets; what is not UTF-8 is written as `\\xNN`.
 pub fn bytes(bytes: &[u8], personal: bool) -> String {
-    Redactor::of(sanare_core::redact::Policy { personal }).bytes(bytes).into_inner()
+    Redactor::of(Policy { personal }).bytes(bytes).into_inner()
 }
 
 /// A structure without its secrets.
@@ -25,6 +34,6 @@ pub fn structure(value: &Json) -> Json {
 pub fn line(line: &str, personal: bool) -> Result<String, String> {
     let item: Json = serde_json::from_str(line).map_err(|error| format!("not a JSON line: {error}"))?;
     let form = item["form"].as_str().ok_or("`form` is missing")?;
-    let redactor = Redactor::of(sanare_core::redact::Policy { personal });
+    let redactor = Redactor::of(Policy { personal });
     Ok(json!({ "id": item["id"], "payload": redactor.item(form, &item["payload"]) }).to_string())
 }
