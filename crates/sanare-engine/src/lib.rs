@@ -8,6 +8,7 @@ pub mod recorded;
 pub mod recover;
 pub mod replay;
 pub mod run;
+pub mod service;
 mod stage;
 
 pub use run::{Case, Ended, Fault, World, run};

@@ -7,6 +7,7 @@
 mod answers;
 mod decisions;
 mod play;
+mod service;
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-fn block<'a>(text: &'a str, kind: &str) -> &'a str {
+pub(crate) fn block<'a>(text: &'a str, kind: &str) -> &'a str {
     let start = text.find(&format!("```{kind}\n")).unwrap_or_else(|| panic!("no {kind} block")) + kind.len() + 4;
     let end = text[start..].find("```").expect("the block ends") + start;
     &text[start..end]
@@ -77,6 +78,9 @@ fn every_scenario_replays_as_it_was() {
     let mut wrong = Vec::new();
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         if NOT_FROM_THE_STEPS.contains(&name.as_str()) {
             continue;

@@ -1,5 +1,7 @@
 //! The store in memory: the same answers as SQLite's, kept only as long as the process lives.
 
+mod service;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +35,7 @@ struct Kept {
     /// Times of the units taken, by bucket.
     spent: HashMap<String, Vec<u64>>,
     model_calls: Vec<ModelCall>,
+    service: service::Service,
 }
 
 impl Memory {

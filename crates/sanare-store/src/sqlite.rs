@@ -13,6 +13,7 @@ mod leases;
 mod ledger;
 mod model_calls;
 mod receipts;
+mod service;
 mod shapes;
 
 use std::path::{Path, PathBuf};

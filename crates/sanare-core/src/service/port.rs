@@ -1,19 +1,32 @@
-//! What the loop of service healing asks of the world: adapters, probes and agents. The clock is [`crate::port::Clock`].
+//! What the loop of service healing asks of the world: adapters, probes, agents, the house with its configuration, and
+//! the store. The clock is [`crate::port::Clock`].
 
 use serde::{Deserialize, Serialize};
 
-use super::context::Context;
+use super::action::Action;
+use super::context::{Context, LiveSpan, RegistryView};
 use super::declaration::Declaration;
 use super::diagnosis::AgentFailure;
 use super::gates::GateCheck;
+use super::incident::Incident;
+use super::kind::IncidentKind;
 use super::moment::Moment;
 use super::name::{Application, Component};
 use super::proposal::{AgentResult, Params};
 use super::receipt::{ActKey, Receipt, WorldState};
 use super::target::{Identity, TargetKey};
 use super::text::{Output, Text};
+use super::verification::{Guard, Seen};
 use super::word::{Effect, Health};
+use crate::hash::Digest;
 use crate::id::Id;
+use crate::incident::Mode;
+use crate::policy::Policy;
+
+pub mod scripted;
+pub mod store;
+
+pub use store::ServiceStore;
 
 /// One configured target with the one action that it is for. A call may wait for the network, never longer than the
 /// declared timeout; whoever runs the loop decides on threads.
@@ -170,4 +183,75 @@ pub struct AgentCall {
     pub millis: u64,
     /// 128 bits of chance, for a marker.
     pub chance: u128,
+}
+
+/// A target that is configured for an action.
+pub struct Fitting<'a> {
+    /// How it is acted on.
+    pub adapter: &'a dyn Adapter,
+    /// The adapter's kind, such as `command`.
+    pub kind: &'a str,
+    /// The request through the path that users use.
+    pub probe: Option<&'a dyn Probe>,
+    /// The component that is meant.
+    pub component: Component,
+    /// Instances that are healthy now.
+    pub healthy: u32,
+    /// Healthy ones that the act takes down.
+    pub takes_healthy: u32,
+}
+
+/// What verification goes by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// Readings of each signal that opened the incident, and of those that the adapter declares.
+    pub signals: Vec<Vec<Seen>>,
+    /// What must not get worse.
+    pub guards: Vec<Guard>,
+}
+
+/// The house: what is configured, and what is so now. Every answer is of this moment; what cannot be read is the answer
+/// that stops.
+pub trait House: Send + Sync {
+    /// The target for an action on an application (S79), or why there is none.
+    ///
+    /// # Errors
+    /// The reason, for people.
+    fn fitting(&self, application: &Application, action: Action) -> Result<Fitting<'_>, String>;
+
+    /// Ids of the checks that are configured for a kind of incident (S76).
+    fn diagnostics(&self, application: &Application, kind: IncidentKind) -> Vec<String>;
+
+    /// A configured check.
+    fn diagnostic(&self, name: &str) -> Option<&dyn Diagnostic>;
+
+    /// The policy file as it is now; one that cannot be read is such a policy.
+    fn policy(&self) -> Policy;
+
+    /// Hash of the configuration.
+    fn configuration(&self) -> Digest;
+
+    /// The mode that the settings give.
+    fn mode(&self, application: &Application) -> Mode;
+
+    /// Whether a stop switch is set; `true` where that cannot be read.
+    fn stopped(&self, application: &Application) -> bool;
+
+    /// Whether storm mode holds for it.
+    fn in_storm(&self, application: &Application) -> bool;
+
+    /// Milliseconds since the wall clock jumped, if it ever did.
+    fn since_clock_jump_ms(&self) -> Option<u64>;
+
+    /// Applications beside this one on which something is being done.
+    fn applications_at_once(&self, application: &Application) -> u32;
+
+    /// Which version was live when, oldest first (S87).
+    fn versions(&self, incident: &Incident) -> Vec<LiveSpan>;
+
+    /// What the registry says of what is served (S29).
+    fn registry(&self, incident: &Incident) -> Option<RegistryView>;
+
+    /// Readings since a moment, with the bounds of the rules that opened the incident (S110).
+    fn watched(&self, incident: &Incident, since: Moment) -> Watched;
 }

@@ -11,6 +11,20 @@ use crate::standing::Standing;
 
 /// Chains an entry and moves the incident on.
 pub(super) fn append(transaction: &Transaction<'_>, entry: &Entry) -> Result<Record, Trouble> {
+    let record = chain_entry(transaction, entry)?;
+    transaction
+        .prepare_cached(include_str!("../../sql/sqlite/incident_open.sql"))?
+        .execute(params![record.incident.as_str(), stored(record.seq)?])?;
+    if let Some(standing) = Standing::after(entry) {
+        transaction
+            .prepare_cached(include_str!("../../sql/sqlite/incident_set_standing.sql"))?
+            .execute(params![record.incident.as_str(), standing.word()])?;
+    }
+    Ok(record)
+}
+
+/// Chains an entry. Those of the service half are in the one chain, and not in the index of code healing's incidents.
+pub(super) fn chain_entry(transaction: &Transaction<'_>, entry: &Entry) -> Result<Record, Trouble> {
     let (seq, hash) = last(transaction)?.unwrap_or_else(|| (0, v1::genesis()));
     let record = Record::after(seq, hash, entry);
     transaction.prepare_cached(include_str!("../../sql/sqlite/ledger_append.sql"))?.execute(params![
@@ -23,14 +37,6 @@ pub(super) fn append(transaction: &Transaction<'_>, entry: &Entry) -> Result<Rec
         record.previous.as_str(),
         record.hash.as_str(),
     ])?;
-    transaction
-        .prepare_cached(include_str!("../../sql/sqlite/incident_open.sql"))?
-        .execute(params![record.incident.as_str(), stored(record.seq)?])?;
-    if let Some(standing) = Standing::after(entry) {
-        transaction
-            .prepare_cached(include_str!("../../sql/sqlite/incident_set_standing.sql"))?
-            .execute(params![record.incident.as_str(), standing.word()])?;
-    }
     Ok(record)
 }
 

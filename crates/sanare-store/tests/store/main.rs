@@ -13,6 +13,7 @@ mod damage;
 mod folder;
 mod processes;
 mod sealed;
+mod services;
 mod speed;
 mod statements;
 

@@ -1,0 +1,363 @@
+//! Scripted twins of the service half's ports: a plant that is ill and may be cured, its adapters, and a house round it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::hash::Digest;
+use crate::incident::Mode;
+use crate::policy::Policy;
+use crate::service::action::Action;
+use crate::service::context::{Context, LiveSpan, RegistryView};
+use crate::service::declaration::Declaration;
+use crate::service::diagnosis::AgentFailure;
+use crate::service::gates::GateCheck;
+use crate::service::incident::Incident;
+use crate::service::kind::IncidentKind;
+use crate::service::moment::Moment;
+use crate::service::name::{Application, Component};
+use crate::service::port::{
+    Acted, Adapter, Agent, AgentCall, Answered, Availability, Diagnostic, Fitting, House, Intent, Probe, Watched,
+};
+use crate::service::proposal::{AgentResult, Params};
+use crate::service::receipt::{Purpose, Receipt, WorldState};
+use crate::service::target::{Identity, Mark};
+use crate::service::text::{Output, Text};
+use crate::service::verification::Seen;
+use crate::service::word::{Effect, Health};
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How a scripted adapter takes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// The target changes, and it says what is so.
+    Obeys,
+    /// The target changes, and it says this.
+    ActsAndSays(Effect),
+    /// Nothing changes, and it says this.
+    Says(Effect),
+    /// It breaks down without having changed anything.
+    Panics,
+    /// The target changes, then it breaks down.
+    ActsAndPanics,
+}
+
+/// An adapter that follows its script and notes what it was asked.
+#[derive(Debug)]
+pub struct ScriptedAdapter {
+    /// What it declares.
+    pub declaration: Declaration,
+    /// Reactions in order; then it obeys.
+    pub reactions: Mutex<VecDeque<Reaction>>,
+    /// Every call of `act`, in order.
+    pub calls: Mutex<Vec<Intent>>,
+    /// Why it cannot be reached.
+    pub unreachable: Mutex<Option<String>>,
+    /// What it touches.
+    pub identity: Mutex<Identity>,
+    /// What it answers of a receipt, where that is not read from the identity.
+    pub state: Mutex<Option<WorldState>>,
+    /// What a rehearsal finds.
+    pub rehearsal: Mutex<Vec<GateCheck>>,
+}
+
+impl ScriptedAdapter {
+    /// One that obeys, of a target with these marks.
+    pub fn new(declaration: Declaration, identity: Identity) -> Self {
+        Self {
+            declaration,
+            reactions: Mutex::default(),
+            calls: Mutex::default(),
+            unreachable: Mutex::default(),
+            identity: Mutex::new(identity),
+            state: Mutex::default(),
+            rehearsal: Mutex::default(),
+        }
+    }
+
+    /// How often the target was changed by us.
+    pub fn changes(&self) -> usize {
+        locked(&self.identity).get(Mark::Generation).and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+
+    fn change(&self, intent: &Intent) {
+        let mut identity = locked(&self.identity);
+        let next = identity.get(Mark::Generation).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) + 1;
+        let mut now = identity.clone().with(Mark::Generation, next.to_string());
+        match (&intent.params, intent.key.purpose) {
+            (Params::Rollback { to_version, .. }, Purpose::Act) => {
+                now = now.with(Mark::AliasVersion, to_version.as_str()).with(Mark::ServedVersion, to_version.as_str());
+            }
+            (Params::Rollback { from_version, .. }, Purpose::Undo) => {
+                now = now
+                    .with(Mark::AliasVersion, from_version.as_str())
+                    .with(Mark::ServedVersion, from_version.as_str());
+            }
+            _ => now = now.with(Mark::StartTime, format!("start {next}")),
+        }
+        *identity = now;
+    }
+}
+
+impl Adapter for ScriptedAdapter {
+    fn declaration(&self) -> &Declaration {
+        &self.declaration
+    }
+
+    fn available(&self) -> Availability {
+        locked(&self.unreachable)
+            .as_ref()
+            .map_or(Availability::Available, |why| Availability::Unavailable(Text::of(why)))
+    }
+
+    fn identity(&self) -> Identity {
+        locked(&self.identity).clone()
+    }
+
+    fn rehearse(&self, _intent: &Intent) -> Vec<GateCheck> {
+        locked(&self.rehearsal).clone()
+    }
+
+    #[expect(clippy::panic, reason = "an adapter that breaks down is what is played here")]
+    fn act(&self, intent: &Intent) -> Acted {
+        locked(&self.calls).push(intent.clone());
+        let reaction = locked(&self.reactions).pop_front().unwrap_or(Reaction::Obeys);
+        match reaction {
+            Reaction::Obeys => {
+                self.change(intent);
+                Acted::plain(Effect::Done)
+            }
+            Reaction::ActsAndSays(effect) => {
+                self.change(intent);
+                Acted::plain(effect)
+            }
+            Reaction::Says(effect) => Acted::plain(effect),
+            Reaction::Panics => panic!("scripted"),
+            Reaction::ActsAndPanics => {
+                self.change(intent);
+                panic!("scripted")
+            }
+        }
+    }
+
+    fn state(&self, receipt: &Receipt) -> WorldState {
+        if let Some(state) = *locked(&self.state) {
+            return state;
+        }
+        match self.identity().differs(&receipt.before, Mark::Generation) {
+            true => WorldState::After,
+            false => WorldState::Before,
+        }
+    }
+}
+
+/// A probe of the plant.
+#[derive(Debug, Default)]
+pub struct ScriptedProbe {
+    /// What it answers.
+    pub health: Mutex<Option<Health>>,
+}
+
+impl Probe for ScriptedProbe {
+    fn name(&self) -> &str {
+        "score"
+    }
+
+    fn ask(&self) -> Answered {
+        let health = locked(&self.health).unwrap_or(Health::Pass);
+        Answered { health, identity: Identity::default(), millis: 5, detail: None }
+    }
+}
+
+/// A check that answers one text.
+#[derive(Debug)]
+pub struct ScriptedDiagnostic {
+    /// Its id.
+    pub name: String,
+    /// What it writes.
+    pub output: String,
+}
+
+impl Diagnostic for ScriptedDiagnostic {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run(&self) -> (bool, Output) {
+        (true, Output::of(&self.output))
+    }
+}
+
+/// A house with one application.
+#[derive(Debug)]
+pub struct ScriptedHouse {
+    /// Its targets.
+    pub adapters: BTreeMap<Action, ScriptedAdapter>,
+    /// Its probe, if it has one.
+    pub probe: Option<ScriptedProbe>,
+    /// Its checks.
+    pub diagnostics: Vec<ScriptedDiagnostic>,
+    /// Its policy file.
+    pub policy: Mutex<Policy>,
+    /// Its mode.
+    pub mode: Mutex<Mode>,
+    /// Hash of its configuration.
+    pub configuration: Mutex<Digest>,
+    /// Its stop switch.
+    pub stopped: Mutex<bool>,
+    /// Its storm mode.
+    pub in_storm: Mutex<bool>,
+    /// Its versions.
+    pub versions: Mutex<Vec<LiveSpan>>,
+    /// What its registry says.
+    pub registry: Mutex<Option<RegistryView>>,
+    /// Readings of the one signal.
+    pub readings: Mutex<Vec<Seen>>,
+    /// Its guards.
+    pub guards: Mutex<Vec<crate::service::verification::Guard>>,
+}
+
+impl Default for ScriptedHouse {
+    fn default() -> Self {
+        Self {
+            adapters: BTreeMap::new(),
+            probe: None,
+            diagnostics: Vec::new(),
+            policy: Mutex::default(),
+            mode: Mutex::new(Mode::Auto),
+            configuration: Mutex::new(Digest::of(b"configuration")),
+            stopped: Mutex::default(),
+            in_storm: Mutex::default(),
+            versions: Mutex::default(),
+            registry: Mutex::default(),
+            readings: Mutex::default(),
+            guards: Mutex::default(),
+        }
+    }
+}
+
+impl House for ScriptedHouse {
+    fn fitting(&self, _application: &Application, action: Action) -> Result<Fitting<'_>, String> {
+        let adapter = self.adapters.get(&action).ok_or_else(|| format!("no target is configured for {action}"))?;
+        Ok(Fitting {
+            adapter,
+            kind: "command",
+            probe: self.probe.as_ref().map(|probe| probe as &dyn Probe),
+            component: Component::default(),
+            healthy: 0,
+            takes_healthy: 0,
+        })
+    }
+
+    fn diagnostics(&self, _application: &Application, _kind: IncidentKind) -> Vec<String> {
+        self.diagnostics.iter().map(|one| one.name.clone()).collect()
+    }
+
+    fn diagnostic(&self, name: &str) -> Option<&dyn Diagnostic> {
+        self.diagnostics.iter().find(|one| one.name == name).map(|one| one as &dyn Diagnostic)
+    }
+
+    fn policy(&self) -> Policy {
+        locked(&self.policy).clone()
+    }
+
+    fn configuration(&self) -> Digest {
+        locked(&self.configuration).clone()
+    }
+
+    fn mode(&self, _application: &Application) -> Mode {
+        *locked(&self.mode)
+    }
+
+    fn stopped(&self, _application: &Application) -> bool {
+        *locked(&self.stopped)
+    }
+
+    fn in_storm(&self, _application: &Application) -> bool {
+        *locked(&self.in_storm)
+    }
+
+    fn since_clock_jump_ms(&self) -> Option<u64> {
+        None
+    }
+
+    fn applications_at_once(&self, _application: &Application) -> u32 {
+        0
+    }
+
+    fn versions(&self, _incident: &Incident) -> Vec<LiveSpan> {
+        locked(&self.versions).clone()
+    }
+
+    fn registry(&self, _incident: &Incident) -> Option<RegistryView> {
+        locked(&self.registry).clone()
+    }
+
+    fn watched(&self, _incident: &Incident, since: Moment) -> Watched {
+        let seen = locked(&self.readings).iter().copied().filter(|seen| seen.at >= since).collect();
+        Watched { signals: vec![seen], guards: locked(&self.guards).clone() }
+    }
+}
+
+/// What a scripted agent does when it is asked; it is told the context and the call.
+pub type Behaviour = dyn Fn(&Context, &AgentCall) -> Result<AgentResult, AgentFailure> + Send + Sync;
+
+/// An agent that does what it is told.
+pub struct ScriptedAgent {
+    /// What that is.
+    pub behaviour: Box<Behaviour>,
+}
+
+impl Agent for ScriptedAgent {
+    fn diagnose(&self, context: &Context, call: &AgentCall) -> Result<AgentResult, AgentFailure> {
+        (self.behaviour)(context, call)
+    }
+}
+
+impl std::fmt::Debug for ScriptedAgent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScriptedAgent").finish_non_exhaustive()
+    }
+}
+
+/// A clock that stands until it is moved.
+#[derive(Debug)]
+pub struct HandClock {
+    wall: std::cell::Cell<u64>,
+    elapsed: std::cell::Cell<u64>,
+    chance: std::cell::Cell<u128>,
+}
+
+impl HandClock {
+    /// One that shows this time.
+    pub fn at(moment: Moment) -> Self {
+        Self {
+            wall: std::cell::Cell::new(moment.millis()),
+            elapsed: std::cell::Cell::new(0),
+            chance: std::cell::Cell::new(1),
+        }
+    }
+
+    /// Moves it on.
+    pub fn pass(&self, millis: u64) {
+        self.wall.set(self.wall.get() + millis);
+        self.elapsed.set(self.elapsed.get() + millis);
+    }
+}
+
+impl crate::port::Clock for HandClock {
+    fn now(&self) -> u64 {
+        self.wall.get()
+    }
+
+    fn elapsed(&self) -> u64 {
+        self.elapsed.get()
+    }
+
+    fn chance(&self) -> u128 {
+        self.chance.set(self.chance.get() + 1);
+        self.chance.get()
+    }
+}

@@ -1,0 +1,51 @@
+//! The loop, one line a stage, in running order.
+
+use sanare_core::service::NotMade;
+use sanare_core::service::step::Step;
+use sanare_core::service::word::{Condition, IncidentFlag};
+
+use super::stage::{act, approve, check, diagnose, gather, judge, prepare, propose, tell, undo, verify, wait};
+use super::turn::{HOLD, Next, Turn};
+
+/// Advances a run by one step, and stores it.
+pub(crate) fn advance(turn: &mut Turn<'_>) -> Result<(), NotMade> {
+    if let Some(next) = before_the_step(turn)? {
+        return turn.take(next);
+    }
+    let next = match turn.run.step.clone() {
+        Step::Opened => gather::gather(turn)?,
+        Step::Evident { snapshot } => diagnose::diagnose(turn, &snapshot)?,
+        Step::Diagnosed(diagnosed) => propose::propose(turn, &diagnosed)?,
+        Step::Proposed(proposed) => judge::judge(turn, *proposed)?,
+        Step::Judged(judged) => check::check(turn, *judged)?,
+        Step::Checked(checked) => approve::approve(turn, checked)?,
+        Step::Waiting(checked, approval) => wait::wait(turn, checked, approval)?,
+        Step::Approved(checked, approval) => prepare::prepare(turn, checked, approval)?,
+        Step::Prepared(checked, receipt) => return act::act(turn, *checked, &receipt),
+        Step::Applied(applied) => verify::verify(turn, *applied)?,
+        Step::Undoing(undoing) => return undo::undo(turn, *undoing),
+        Step::Escalating(escalating) => tell::tell(turn, &escalating),
+        // What has ended is never due; should it be, it rests.
+        Step::Closed(_) => {
+            turn.run.due = None;
+            return turn.commit();
+        }
+    };
+    turn.take(next)
+}
+
+/// What holds for every step before an act: a symptom that cleared ends the run, and a hand that holds it is obeyed.
+fn before_the_step(turn: &mut Turn<'_>) -> Result<Option<Next>, NotMade> {
+    if !turn.run.step.is_before_act() || act::is_begun(turn)? {
+        return Ok(None);
+    }
+    if turn.incident.condition == Condition::Cleared {
+        act::put_away(turn, "the symptom cleared")?;
+        return Ok(Some(Next::Go(Turn::healed_by_itself())));
+    }
+    let silent = turn.incident.is(IncidentFlag::Silenced) || turn.incident.inhibited_by.is_some();
+    let early = matches!(turn.run.step, Step::Opened);
+    let held = turn.incident.is(IncidentFlag::Held) || (early && silent);
+    let storm = matches!(turn.run.step, Step::Evident { .. }) && turn.world.house.in_storm(&turn.incident.application);
+    Ok((held || storm).then_some(Next::Hold(HOLD)))
+}

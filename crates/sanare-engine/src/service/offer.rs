@@ -1,0 +1,194 @@
+//! What may be offered to an agent, and what policy judges by: looked at anew each time.
+
+use sanare_core::incident::Mode;
+use sanare_core::policy::Policy;
+use sanare_core::policy::stricter;
+use sanare_core::port::StoreFault;
+use sanare_core::service::approval::Binding;
+use sanare_core::service::attempt::{application_attempts, spent, tried};
+use sanare_core::service::confidence::{FigureKey, Record};
+use sanare_core::service::context::{LiveSpan, Standing};
+use sanare_core::service::limits::{Planned, counts, rest_left};
+use sanare_core::service::moment::DAY;
+use sanare_core::service::name::Version;
+use sanare_core::service::policy::{Case, Numbers};
+use sanare_core::service::port::{Availability, Fitting};
+use sanare_core::service::proposal::Params;
+use sanare_core::service::step::Proposed;
+use sanare_core::service::target::Mark;
+use sanare_core::service::{Action, Declaration, GateReport};
+
+use super::turn::Turn;
+
+/// Failures of gates after which an action is not offered again in the incident.
+const GATE_FAILURES: u32 = 2;
+
+/// The policy of this moment, with the numbers for the application.
+pub(crate) struct House {
+    pub policy: Policy,
+    pub numbers: Numbers,
+    pub mode: Mode,
+}
+
+impl House {
+    pub(crate) fn of(turn: &Turn<'_>) -> Self {
+        let application = &turn.incident.application;
+        let policy = turn.world.house.policy();
+        let numbers = Numbers::of(&policy, application);
+        let mode = stricter(turn.world.house.mode(application), numbers.mode);
+        Self { policy, numbers, mode }
+    }
+}
+
+/// Actions that are configured, reachable, not spent and not tried (S80, S12), in the order of the list.
+pub(crate) fn offered(turn: &Turn<'_>) -> Vec<Action> {
+    let (incident, house) = (&turn.incident, turn.world.house);
+    let diagnostics = house.diagnostics(&incident.application, incident.kind);
+    let fits = |action: &Action| {
+        if spent(*action, &incident.attempts, &diagnostics, turn.now()).is_some() {
+            return false;
+        }
+        if action.is_framework() {
+            return true;
+        }
+        let failures = turn.run.gate_failures.get(action).copied().unwrap_or(0);
+        failures < GATE_FAILURES && fitting(turn, *action).is_ok()
+    };
+    Action::ALL.iter().copied().filter(fits).collect()
+}
+
+/// The target for an action, reachable now, with the parameters that are ours.
+pub(crate) fn fitting<'a>(turn: &Turn<'a>, action: Action) -> Result<(Fitting<'a>, Params), String> {
+    let fitting = turn.world.house.fitting(&turn.incident.application, action)?;
+    if fitting.adapter.declaration().action != action {
+        return Err("the configured target is for another action".to_owned());
+    }
+    if let Availability::Unavailable(why) = fitting.adapter.available() {
+        return Err(why.to_string());
+    }
+    let params = match action {
+        Action::RestartComponent => Params::Restart { component: fitting.component.clone() },
+        Action::RollbackModel => rollback(&turn.world.house.versions(&turn.incident))?,
+        _ => Params::Empty,
+    };
+    Ok((fitting, params))
+}
+
+/// From the version that is live to the newest other one that is known as good (S87).
+fn rollback(history: &[LiveSpan]) -> Result<Params, String> {
+    let live = history.iter().rfind(|span| span.to.is_none()).ok_or("which version is live is not known")?;
+    let bad = |version: &Version| history.iter().any(|span| span.version == *version && span.standing == Standing::Bad);
+    let good = history
+        .iter()
+        .rfind(|span| span.standing == Standing::Good && span.version != live.version && !bad(&span.version))
+        .ok_or("no version before is known as good")?;
+    Ok(Params::Rollback { from_version: live.version.clone(), to_version: good.version.clone() })
+}
+
+/// The gates that an adapter owes by its declaration.
+pub(crate) fn owed(declaration: &Declaration) -> Vec<&'static str> {
+    let mut gates = vec!["available", "identity"];
+    if !declaration.preconditions.is_empty() {
+        gates.push("preconditions");
+    }
+    if declaration.dry_run {
+        gates.push("dry_run");
+    }
+    gates
+}
+
+/// The key under which an agent's proposals of this kind are measured.
+pub(crate) fn figure_key(turn: &Turn<'_>, proposed: &Proposed) -> FigureKey {
+    FigureKey {
+        kind: turn.incident.kind,
+        action: proposed.proposal.action,
+        origin: proposed.diagnosis.origin,
+        agent: proposed.diagnosis.agent.figure_key(),
+    }
+}
+
+/// The case that policy judges, of this moment. `gates` stand once they have answered.
+pub(crate) fn case(
+    turn: &Turn<'_>,
+    house: &House,
+    proposed: &Proposed,
+    gates: Option<&GateReport>,
+) -> Result<Case, StoreFault> {
+    let (incident, world) = (&turn.incident, turn.world);
+    let (proposal, diagnosis) = (&proposed.proposal, &proposed.diagnosis);
+    let (now, application) = (turn.now(), &incident.application);
+    let measured = world.store.measured(&figure_key(turn, proposed))?;
+    let mut case = Case {
+        application: application.clone(),
+        component: incident.component.clone(),
+        kind: incident.kind,
+        severity: incident.severity,
+        action: proposal.action,
+        origin: diagnosis.origin,
+        mode: house.mode,
+        now,
+        stopped: world.house.stopped(application),
+        since_clock_jump_ms: world.house.since_clock_jump_ms(),
+        in_storm: world.house.in_storm(application),
+        attempts: u32::try_from(application_attempts(&incident.attempts).saturating_sub(turn.run.attempts_before))
+            .unwrap_or(u32::MAX),
+        tried: tried(proposal.action, &incident.attempts),
+        confidence: diagnosis.judged_confidence(),
+        verified_attempts: Record::of(&figure_key(turn, proposed), &measured, now).verified,
+        cited: u32::try_from(diagnosis.evidence_used.len()).unwrap_or(u32::MAX),
+        applications_at_once: world.house.applications_at_once(application),
+        chronic: incident.is(sanare_core::service::IncidentFlag::Chronic),
+        flapping: incident.is(sanare_core::service::IncidentFlag::Flapping),
+        ..Case::default()
+    };
+    if proposal.action.is_framework() {
+        return Ok(case);
+    }
+    let target = proposal.target.as_ref();
+    match fitting(turn, proposal.action) {
+        Ok((fitting, params)) => {
+            let declaration = fitting.adapter.declaration();
+            if target != Some(&declaration.target) || params != proposal.params {
+                case.unavailable = Some("the configured target is another one now".to_owned());
+            }
+            case.adapter = fitting.kind.to_owned();
+            case.truth_elsewhere.clone_from(&declaration.source_of_truth);
+            case.blast = declaration.blast;
+            case.healthy = fitting.healthy;
+            case.takes_healthy = fitting.takes_healthy;
+            case.fenced = !declaration.fence.is_empty();
+            case.idempotent = declaration.idempotent;
+            case.reversible = declaration.reversible;
+            let told = |marks: &[Mark]| marks.iter().any(|mark| proposed.seen.get(*mark).is_some());
+            case.verifiable = match proposal.action {
+                Action::RestartComponent => told(&[Mark::StartTime, Mark::Instance]),
+                Action::ReloadModel => told(&[Mark::LoadTime, Mark::Generation]),
+                Action::RollbackModel => told(&[Mark::ServedVersion]) && told(&[Mark::AliasVersion]),
+                Action::RequestRedeployment => told(&[Mark::Revision]),
+                _ => false,
+            };
+            case.gate_skipped = gates
+                .and_then(|report| report.first_skip(&owed(declaration)).map(|(gate, why)| format!("{gate}: {why}")));
+        }
+        Err(why) => case.unavailable = Some(why),
+    }
+    if let Some(target) = target {
+        let acts = world.store.acts(now.minus(2 * DAY))?;
+        let planned = Planned { application, target, action: proposal.action };
+        case.cooldown_left_ms = rest_left(house.numbers.cooldown, &acts, planned, now).div_ceil(1_000);
+        case.counts = counts(&acts, planned, now);
+    }
+    Ok(case)
+}
+
+/// What an approval of this proposal covers now.
+pub(crate) fn binding(turn: &Turn<'_>, house: &House, proposed: &Proposed, gates: &GateReport) -> Binding {
+    Binding::of(
+        &proposed.proposal,
+        turn.run.attempt + 1,
+        house.policy.digest(),
+        turn.world.house.configuration(),
+        proposed.diagnosis.evidence_digest.clone(),
+        gates,
+    )
+}

@@ -1,0 +1,60 @@
+//! Evidence is frozen in a snapshot: whatever follows carries its digest (S55, S57).
+
+use sanare_core::service::attempt::application_attempts;
+use sanare_core::service::context::{Context, Parts, RECENT};
+use sanare_core::service::moment::HOUR;
+use sanare_core::service::step::{Cause, Step};
+use sanare_core::service::{IncidentKind, NotMade};
+
+use crate::service::offer::{House, offered};
+use crate::service::turn::{Next, Turn};
+
+/// Active time of a run; waiting for people is not counted.
+const ACTIVE: u64 = 4 * HOUR;
+/// Diagnoses of a run: approvals that are voided and gates that fail lead to another, but not for ever.
+pub(crate) const ROUNDS: u32 = 12;
+
+/// Begins a round with fresh evidence, unless a budget is spent: then nobody is asked to diagnose again.
+pub(crate) fn gather(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
+    turn.run.target = None;
+    turn.run.held_for_target = false;
+    if turn.incident.kind == IncidentKind::CodeException {
+        return Ok(turn.escalate(Cause::Proposed, "code healing has it: see its own record"));
+    }
+    let attempts = application_attempts(&turn.incident.attempts).saturating_sub(turn.run.attempts_before);
+    let most = House::of(turn).numbers.attempts as usize;
+    if attempts > 0 && attempts >= most {
+        return Ok(turn.escalate(Cause::Budget, format!("{attempts} attempts were made, {most} are allowed")));
+    }
+    if turn.run.active(turn.now()) >= ACTIVE {
+        return Ok(turn.escalate(Cause::Budget, "4 hours of active time are over"));
+    }
+    if turn.run.rounds >= ROUNDS {
+        return Ok(turn.escalate(Cause::Budget, format!("it was diagnosed {ROUNDS} times")));
+    }
+    turn.run.rounds += 1;
+    let context = frozen(turn)?;
+    let snapshot = context.digest();
+    turn.change.snapshots.push(context);
+    Ok(Next::Go(Step::Evident { snapshot }))
+}
+
+fn frozen(turn: &Turn<'_>) -> Result<Context, NotMade> {
+    let (incident, world) = (&turn.incident, turn.world);
+    let ids: Vec<_> = incident.evidence.iter().map(|evidence| evidence.observation.clone()).collect();
+    let evidence = world.store.observations(&ids)?;
+    let mut recent = world.store.recent(&incident.application, RECENT)?;
+    recent.retain(|seen| !ids.contains(&seen.id));
+    let parts = Parts {
+        evidence,
+        available_actions: offered(turn),
+        recent_observations: recent,
+        diagnostics: turn.run.diagnostics.clone(),
+        version_history: world.house.versions(incident),
+        registry: world.house.registry(incident),
+        at: turn.now(),
+        incident: incident.clone(),
+    };
+    // Escalating is always offered, and the store gives back readings of the application alone.
+    Context::new(parts).map_err(|invalid| NotMade::Store(sanare_core::port::StoreFault::Corrupt(invalid.to_string())))
+}

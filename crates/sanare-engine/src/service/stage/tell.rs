@@ -1,0 +1,49 @@
+//! Handing over: what a person needs, into the outbox, in the transaction that ends the run (S113).
+
+use sanare_core::outcome::Outcome;
+use sanare_core::service::action::Action;
+use sanare_core::service::run::MessageKind;
+use sanare_core::service::step::{Closed, Escalating, Step};
+use sanare_core::service::word::Severity;
+use serde_json::{Value as Json, json};
+
+use crate::service::turn::{Next, Turn};
+
+/// Tells a person, and ends the run; the incident stays open until it clears or a person closes it.
+pub(crate) fn tell(turn: &mut Turn<'_>, escalating: &Escalating) -> Next {
+    let incident = &turn.incident;
+    let severity = if escalating.critical { Severity::Critical } else { incident.severity };
+    let attempts: Vec<Json> = incident
+        .attempts
+        .iter()
+        .map(|one| {
+            json!({ "number": one.number, "action": one.action, "outcome": one.outcome, "effect": one.effect,
+            "summary": one.summary, "receipt": one.receipt_id })
+        })
+        .collect();
+    let versions = turn.world.house.versions(incident);
+    let diagnosis = turn.world.store.records_of(&incident.id).ok().and_then(|records| {
+        records.iter().rfind(|record| record.step == "diagnosed").map(|record| record.json()["diagnosis"].clone())
+    });
+    let mut commands = vec![
+        format!("sanare incident show {}", incident.id),
+        format!("sanare incident retry {}", incident.id),
+        format!("sanare incident close {} --reason …", incident.id),
+    ];
+    for attempt in incident.attempts.iter().filter(|one| one.effect == Some(sanare_core::service::Effect::Unknown)) {
+        let receipt = attempt.receipt_id.as_ref().map(ToString::to_string).unwrap_or_default();
+        commands.push(format!("sanare target settle {receipt} --as done|failed --reason …"));
+    }
+    let offered: Vec<&str> =
+        Action::ALL.iter().filter(|action| !action.is_framework()).map(|action| action.word()).collect();
+    commands.push(format!("sanare propose {} {}", incident.id, offered.join("|")));
+    let body = json!({
+        "incident": incident.id, "application": incident.application, "component": incident.component,
+        "kind": incident.kind, "severity": severity, "since": incident.opened, "summary": incident.summary,
+        "cause": escalating.cause, "why": escalating.why, "evidence": incident.evidence, "diagnosis": diagnosis,
+        "attempts": attempts, "versions": versions, "next": commands,
+    });
+    turn.tell(MessageKind::Escalation, &body);
+    let why = escalating.why.clone();
+    Next::Go(Step::Closed(Closed { outcome: Outcome::Escalated, closed_by: None, why }))
+}

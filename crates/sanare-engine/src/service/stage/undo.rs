@@ -1,0 +1,118 @@
+//! An act that made it worse is taken back, once, if the target is still what the act left (S112).
+
+use sanare_core::outcome::Outcome;
+use sanare_core::service::port::Intent;
+use sanare_core::service::receipt::{ActKey, Purpose};
+use sanare_core::service::run::MessageKind;
+use sanare_core::service::step::{Cause, Closed, Step, Undoing};
+use sanare_core::service::word::{ClosedBy, Effect, ReceiptState, VerificationOutcome};
+use sanare_core::service::{NotMade, Receipt, WorldState};
+use serde_json::json;
+
+use super::act::{call, renew};
+use super::verify::count;
+use crate::service::LEASE_MS;
+use crate::service::turn::{HOLD, Next, Turn, target_key};
+
+/// Takes an act back under a receipt of its own.
+pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade> {
+    let store = turn.world.store;
+    let Some(receipt) = store.service_receipt(&undoing.applied.receipt)? else {
+        return failed(turn, undoing, None, "the receipt is not in the store");
+    };
+    if let Some(id) = &undoing.undo {
+        // A worker died here: only the world can say what became of it, and there is no second undo.
+        let left = store.service_receipt(id)?;
+        return match left {
+            Some(left) if left.state == ReceiptState::Started => recover(turn, undoing, &receipt, left),
+            _ => failed(turn, undoing, Some(&receipt), "the undo was not carried out"),
+        };
+    }
+    if turn.world.house.stopped(&turn.incident.application) {
+        return failed(turn, undoing, Some(&receipt), "the stop switch is set");
+    }
+    let Ok(fitting) = turn.world.house.fitting(&turn.incident.application, receipt.key.action) else {
+        return failed(turn, undoing, Some(&receipt), "the target is not available");
+    };
+    if fitting.adapter.state(&receipt) != WorldState::After {
+        return failed(turn, undoing, Some(&receipt), "the target is not what the act left");
+    }
+    let millis = LEASE_MS + fitting.adapter.declaration().timeout_ms;
+    let Some(lease) = store.lease(&target_key(&receipt.target), turn.owner, turn.world.clock.now(), millis)? else {
+        return turn.take(Next::Hold(HOLD));
+    };
+    let now = turn.now();
+    let undo = Receipt {
+        id: turn.world.id("rct"),
+        key: ActKey { purpose: Purpose::Undo, ..receipt.key.clone() },
+        fence: lease.fence,
+        before: fitting.adapter.identity(),
+        intended: receipt.before.clone(),
+        deadline: now.plus(fitting.adapter.declaration().timeout_ms * 1_000),
+        state: ReceiptState::Started,
+        effect: None,
+        reference: None,
+        intended_at: now,
+        started_at: Some(now),
+        ended_at: None,
+        ..receipt.clone()
+    };
+    turn.change.under.push(lease);
+    renew(turn, &undo)?;
+    let id = undo.id.clone();
+    turn.change.receipts.push((undo.clone(), None));
+    turn.note("started", &json!({ "receipt": id, "undo_of": receipt.id, "fence": undo.fence }));
+    let undoing = Undoing { undo: Some(id), ..undoing };
+    turn.run.step = Step::Undoing(Box::new(undoing.clone()));
+    turn.commit()?;
+    let intent = Intent::of(&undo, fitting.adapter.declaration().timeout_ms);
+    let acted = call(turn, fitting.adapter, &intent, &undo);
+    let effect = match acted.effect {
+        Effect::Unknown if fitting.adapter.state(&undo) == WorldState::After => Effect::Done,
+        other => other,
+    };
+    took(turn, undoing, &receipt, undo, effect)
+}
+
+fn recover(turn: &mut Turn<'_>, undoing: Undoing, receipt: &Receipt, undo: Receipt) -> Result<(), NotMade> {
+    let fitting = turn.world.house.fitting(&turn.incident.application, receipt.key.action);
+    let state = fitting.map_or(WorldState::CannotTell, |fitting| fitting.adapter.state(&undo));
+    turn.note("recovered", &json!({ "receipt": undo.id, "world": state }));
+    let effect = if state == WorldState::After { Effect::Done } else { Effect::Unknown };
+    took(turn, undoing, receipt, undo, effect)
+}
+
+fn took(
+    turn: &mut Turn<'_>,
+    undoing: Undoing,
+    receipt: &Receipt,
+    undo: Receipt,
+    effect: Effect,
+) -> Result<(), NotMade> {
+    let ended_at = Some(turn.now());
+    let settled = Receipt { state: ReceiptState::after(effect), effect: Some(effect), ended_at, ..undo };
+    turn.note("effect", &json!({ "receipt": settled.id, "effect": effect }));
+    turn.change.receipts.push((settled, Some(ReceiptState::Started)));
+    if effect != Effect::Done {
+        return failed(turn, undoing, Some(receipt), &format!("taking it back was {effect}"));
+    }
+    let undone = Receipt { state: ReceiptState::Undone, ..receipt.clone() };
+    turn.change.receipts.push((undone, Some(ReceiptState::Done)));
+    count(turn, &undoing.applied, receipt, VerificationOutcome::Worse, &undoing.why);
+    let mut body = turn.shown(&undoing.applied.checked.proposed);
+    body["rolled_back"] = json!(undoing.why);
+    turn.tell(MessageKind::RolledBack, &body);
+    let why = format!("{}; it was taken back", undoing.why);
+    let closed_by =
+        Some(ClosedBy::Action).filter(|_| turn.incident.condition == sanare_core::service::Condition::Cleared);
+    turn.take(Next::Go(Step::Closed(Closed { outcome: Outcome::RolledBack, closed_by, why })))
+}
+
+/// There is no second undo: a person is told, as of something critical.
+fn failed(turn: &mut Turn<'_>, undoing: Undoing, receipt: Option<&Receipt>, why: &str) -> Result<(), NotMade> {
+    if let Some(receipt) = receipt {
+        count(turn, &undoing.applied, receipt, VerificationOutcome::Worse, &undoing.why);
+    }
+    let next = turn.escalate(Cause::UndoFailed, format!("{}; {why}", undoing.why));
+    turn.take(next)
+}

@@ -1,0 +1,168 @@
+//! One turn of one run: what it was read as, and the change that its step makes of it, in one transaction.
+
+use sanare_core::id::Id;
+use sanare_core::ledger::Entry;
+use sanare_core::port::store::Lease;
+use sanare_core::redact::Redactor;
+use sanare_core::service::moment::MINUTE;
+use sanare_core::service::run::{Change, Message, MessageKind};
+use sanare_core::service::step::{Cause, Closed, Escalating, Proposed, Step};
+use sanare_core::service::word::{ClosedBy, Effect, VerificationOutcome};
+use sanare_core::service::{Action, Attempt, Incident, Moment, NotMade, Run, TargetKey, Text};
+use serde_json::{Value as Json, json};
+
+use super::World;
+
+/// What a stage leads to.
+#[derive(Clone, Debug)]
+pub(crate) enum Next {
+    /// The next step.
+    Go(Step),
+    /// The same step, looked at again after so many microseconds.
+    Hold(u64),
+}
+
+/// One turn.
+pub(crate) struct Turn<'a> {
+    pub world: World<'a>,
+    pub owner: &'a str,
+    pub run: Run,
+    pub incident: Incident,
+    pub lease: Lease,
+    /// What is stored with the step.
+    pub change: Change,
+    /// The target that the run had when it was read.
+    had: Option<TargetKey>,
+}
+
+impl<'a> Turn<'a> {
+    pub(crate) fn new(world: World<'a>, owner: &'a str, run: Run, incident: Incident, lease: Lease) -> Self {
+        let had = run.target.clone();
+        Self { world, owner, run, incident, lease, change: Change::default(), had }
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.world.now()
+    }
+
+    /// Stores where the run is now, with everything that was put into the change.
+    pub(crate) fn commit(&mut self) -> Result<(), NotMade> {
+        let now = self.now();
+        let made_from = self.run.revision;
+        self.run.revision += 1;
+        self.incident.step = self.run.step.name();
+        self.incident.updated = now;
+        let mut change = std::mem::take(&mut self.change);
+        change.now = self.world.clock.now();
+        change.under.push(self.lease.clone());
+        change.incidents.push(self.incident.clone());
+        change.runs.push((self.run.clone(), Some(made_from)));
+        self.world.store.commit(&change)?;
+        self.let_go()
+    }
+
+    /// A target that the run has no more is free for others at once.
+    fn let_go(&mut self) -> Result<(), NotMade> {
+        let had = std::mem::replace(&mut self.had, self.run.target.clone());
+        if let Some(target) = had.filter(|had| self.run.target.as_ref() != Some(had)) {
+            let store = self.world.store;
+            if let Some(lease) = store.lease(&target_key(&target), self.owner, self.world.clock.now(), 1)? {
+                store.release(&lease)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what a stage leads to, and stores it.
+    pub(crate) fn take(&mut self, next: Next) -> Result<(), NotMade> {
+        let now = self.now();
+        match next {
+            Next::Hold(micros) => {
+                self.run.due = Some(now.plus(micros));
+                self.commit()
+            }
+            Next::Go(step) => {
+                self.note(step.name().word(), &step.payload());
+                self.run.due = match &step {
+                    Step::Closed(_) => None,
+                    _ => Some(self.run.due.map_or(now, |due| due.max(now))),
+                };
+                if let Step::Closed(closed) = &step {
+                    self.close(closed, now);
+                }
+                self.run.step = step;
+                self.commit()
+            }
+        }
+    }
+
+    fn close(&mut self, closed: &Closed, now: Moment) {
+        self.run.target = None;
+        self.incident.outcome = Some(closed.outcome);
+        self.incident.closed_by = closed.closed_by;
+        self.incident.closed = Some(now);
+    }
+
+    /// A record of the ledger beside or of a step.
+    pub(crate) fn note(&mut self, name: &str, payload: &Json) {
+        let payload = Redactor::standard().json(payload);
+        let at = self.world.clock.now();
+        self.change.entries.push(Entry { incident: self.incident.id.clone(), step: name.to_owned(), at, payload });
+    }
+
+    /// A message to people, with the step.
+    pub(crate) fn tell(&mut self, kind: MessageKind, body: &Json) {
+        let key = format!("{kind}/{}/{}/{}", self.incident.id, self.run.revision, self.change.messages.len());
+        let body = Redactor::standard().json(body);
+        self.change.messages.push(Message { key, kind, incident: self.incident.id.clone(), body, at: self.now() });
+    }
+
+    /// Hands over to a person.
+    pub(crate) fn escalate(&self, cause: Cause, why: impl Into<String>) -> Next {
+        let critical = matches!(cause, Cause::UndoFailed | Cause::Worse | Cause::Unknown);
+        Next::Go(Step::Escalating(Escalating { cause, why: why.into(), critical }))
+    }
+
+    /// Ends the run well, with nobody's help.
+    pub(crate) fn healed_by_itself() -> Step {
+        let why = "the symptom cleared by itself".to_owned();
+        Step::Closed(Closed { outcome: sanare_core::outcome::Outcome::Healed, closed_by: Some(ClosedBy::Itself), why })
+    }
+
+    /// Records what was tried and what came of it.
+    pub(crate) fn attempted(
+        &mut self,
+        action: Action,
+        outcome: VerificationOutcome,
+        summary: &str,
+        done: Option<(Id, Effect)>,
+        diagnostic: Option<String>,
+        at: Moment,
+    ) {
+        let number = u32::try_from(self.incident.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let (receipt_id, effect) = done.map_or((None, None), |(id, effect)| (Some(id), Some(effect)));
+        let summary = Text::of(summary);
+        self.incident.attempts.push(Attempt { number, action, outcome, summary, effect, receipt_id, diagnostic, at });
+    }
+
+    /// What people see of a proposal: never an address, always what it touches and what is not known.
+    pub(crate) fn shown(&self, proposed: &Proposed) -> Json {
+        let (diagnosis, proposal) = (&proposed.diagnosis, &proposed.proposal);
+        json!({
+            "incident": self.incident.id, "application": self.incident.application, "component": self.incident.component,
+            "kind": self.incident.kind, "severity": self.incident.severity, "since": self.incident.opened,
+            "summary": self.incident.summary, "diagnosis": diagnosis.shown_summary(), "cause": diagnosis.probable_cause,
+            "confidence": diagnosis.judged_confidence(), "not_known": diagnosis.missing_information,
+            "evidence": diagnosis.evidence_used, "action": proposal.action, "does": proposal.action.guide().does,
+            "target": proposal.target, "params": proposal.params, "undo": proposal.undo, "rationale": proposal.rationale,
+        })
+    }
+}
+
+/// The key of a target's lease.
+pub(crate) fn target_key(target: &TargetKey) -> String {
+    format!("target:{target}")
+}
+
+/// How long a run that cannot go on now rests.
+pub(crate) const HOLD: u64 = MINUTE / 4;

@@ -1,0 +1,334 @@
+//! Workers that die before and after every write: nothing is acted twice, nothing is lost, nobody is left untold.
+
+use std::cell::Cell;
+
+use sanare_core::hash::Digest;
+use sanare_core::id::Id;
+use sanare_core::ledger::{ChainBreak, Record};
+use sanare_core::port::StoreFault;
+use sanare_core::port::store::Lease;
+use sanare_core::service::approval::Approval;
+use sanare_core::service::confidence::{FigureKey, Measured};
+use sanare_core::service::context::Context;
+use sanare_core::service::limits::PastAct;
+use sanare_core::service::run::MessageKind;
+use sanare_core::service::{
+    Application, Change, Effect, Incident, Message, Moment, NotMade, Observation, Purpose, Receipt, ReceiptState, Run,
+    ServiceStore, StepName, TargetKey,
+};
+use sanare_engine::service::Loop;
+
+use super::theatre::{Script, Stage, turn};
+
+/// A store that a worker dies on: at one write, before it or after it, and from then on it answers nothing.
+struct Mortal<'a> {
+    inner: &'a dyn ServiceStore,
+    /// Writes that are still made.
+    left: std::sync::Mutex<Cell<usize>>,
+    after: bool,
+}
+
+impl Mortal<'_> {
+    fn is_dead(&self) -> bool {
+        self.left.lock().unwrap().get() == 0
+    }
+
+    fn alive<T>(&self, look: impl FnOnce(&dyn ServiceStore) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
+        if self.is_dead() { Err(StoreFault::Busy) } else { look(self.inner) }
+    }
+}
+
+impl ServiceStore for Mortal<'_> {
+    fn commit(&self, change: &Change) -> Result<Vec<Record>, NotMade> {
+        let left = self.left.lock().unwrap();
+        match left.get() {
+            0 => Err(StoreFault::Busy.into()),
+            1 => {
+                left.set(0);
+                if self.after {
+                    self.inner.commit(change)?;
+                }
+                Err(StoreFault::Busy.into())
+            }
+            more => {
+                left.set(more - 1);
+                self.inner.commit(change)
+            }
+        }
+    }
+    fn incident(&self, id: &Id) -> Result<Option<Incident>, StoreFault> {
+        self.alive(|store| store.incident(id))
+    }
+    fn newest_of(&self, fingerprint: &Digest) -> Result<Option<Incident>, StoreFault> {
+        self.alive(|store| store.newest_of(fingerprint))
+    }
+    fn newest_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault> {
+        self.alive(|store| store.newest_incidents(limit))
+    }
+    fn run(&self, incident: &Id) -> Result<Option<Run>, StoreFault> {
+        self.alive(|store| store.run(incident))
+    }
+    fn due(&self, now: Moment, limit: usize) -> Result<Vec<Run>, StoreFault> {
+        self.alive(|store| store.due(now, limit))
+    }
+    fn observations(&self, ids: &[Id]) -> Result<Vec<Observation>, StoreFault> {
+        self.alive(|store| store.observations(ids))
+    }
+    fn recent(&self, application: &Application, limit: usize) -> Result<Vec<Observation>, StoreFault> {
+        self.alive(|store| store.recent(application, limit))
+    }
+    fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {
+        self.alive(|store| store.snapshot(digest))
+    }
+    fn service_receipt(&self, id: &Id) -> Result<Option<Receipt>, StoreFault> {
+        self.alive(|store| store.service_receipt(id))
+    }
+    fn receipts_of(&self, incident: &Id) -> Result<Vec<Receipt>, StoreFault> {
+        self.alive(|store| store.receipts_of(incident))
+    }
+    fn unsettled(&self) -> Result<Vec<Receipt>, StoreFault> {
+        self.alive(|store| store.unsettled())
+    }
+    fn approval(&self, id: &Id) -> Result<Option<Approval>, StoreFault> {
+        self.alive(|store| store.approval(id))
+    }
+    fn waiting_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
+        self.alive(|store| store.waiting_approvals())
+    }
+    fn acts(&self, since: Moment) -> Result<Vec<PastAct>, StoreFault> {
+        self.alive(|store| store.acts(since))
+    }
+    fn measured(&self, key: &FigureKey) -> Result<Vec<Measured>, StoreFault> {
+        self.alive(|store| store.measured(key))
+    }
+    fn measured_of(&self, receipt: &Id) -> Result<Option<Measured>, StoreFault> {
+        self.alive(|store| store.measured_of(receipt))
+    }
+    fn target_in_use(&self, target: &TargetKey, besides: &Id) -> Result<bool, StoreFault> {
+        self.alive(|store| store.target_in_use(target, besides))
+    }
+    fn outbox(&self, limit: usize) -> Result<Vec<Message>, StoreFault> {
+        self.alive(|store| store.outbox(limit))
+    }
+    fn delivered(&self, key: &str) -> Result<(), StoreFault> {
+        self.alive(|store| store.delivered(key))
+    }
+    fn lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
+        self.alive(|store| store.lease(key, holder, now, millis))
+    }
+    fn release(&self, lease: &Lease) -> Result<(), StoreFault> {
+        self.alive(|store| store.release(lease))
+    }
+    fn records_of(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
+        self.alive(|store| store.records_of(incident))
+    }
+    fn verify_chain(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
+        self.alive(|store| store.verify_chain())
+    }
+}
+
+/// Plays a script with a worker that dies at the given writes of the loop, one after the other; reports are made by
+/// somebody who lives. Returns how often it died.
+fn play(script: &Script, deaths: &[(usize, bool)]) -> usize {
+    let stage = Stage::new(script);
+    let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+    let mortals: Vec<Mortal<'_>> = deaths
+        .iter()
+        .chain(&[(usize::MAX, false)])
+        .map(|(at, after)| Mortal {
+            inner: stage.store.as_ref(),
+            left: std::sync::Mutex::new(Cell::new(*at)),
+            after: *after,
+        })
+        .collect();
+    let mut died = 0;
+    let mut worker = Loop::new(stage.world(&mortals[0]), "worker");
+    for _ in 0..=script.minutes * 4 {
+        report(&stage, &reporter);
+        while worker.tick(50).is_err() {
+            assert!(mortals[died].is_dead(), "a fault that nobody made");
+            died += 1;
+            worker = Loop::new(stage.world(&mortals[died]), "worker");
+        }
+        stage.clock.pass(15_000);
+        if is_over(&stage) {
+            break;
+        }
+    }
+    check(&stage, script);
+    died
+}
+
+/// Whether nothing more can come.
+fn is_over(stage: &Stage) -> bool {
+    let incident = stage.incident.borrow();
+    let run = incident.as_ref().and_then(|id| stage.store.run(id).unwrap());
+    run.is_some_and(|run| run.due.is_none())
+}
+
+/// A turn without the loop's own steps.
+fn report(stage: &Stage, reporter: &Loop<'_>) {
+    stage.plant();
+    if let Some(symptom) = stage.symptom()
+        && let sanare_engine::service::Reported::Opened(id) = reporter.report(&symptom).unwrap()
+    {
+        *stage.incident.borrow_mut() = Some(id);
+    }
+    let second = stage.second();
+    for event in stage.script.at.iter().filter(|event| event.minute * 60 == second) {
+        stage.event(&event.what, reporter);
+    }
+}
+
+/// What holds whatever died when.
+pub fn check(stage: &Stage, script: &Script) {
+    let id = stage.incident.borrow().clone().expect("there is an incident");
+    let store = stage.store.as_ref();
+    let receipts = store.receipts_of(&id).unwrap();
+    for (action, adapter) in &stage.house.adapters {
+        let calls = adapter.calls.lock().unwrap();
+        for call in calls.iter() {
+            let receipt =
+                receipts.iter().find(|receipt| receipt.id == call.receipt_id).expect("no call without a receipt");
+            assert!(receipt.started_at.is_some(), "no call without a started receipt");
+            assert_eq!((&receipt.key, receipt.fence), (&call.key, call.fence));
+            let same = calls.iter().filter(|other| other.key == call.key).count();
+            assert!(same == 1 || adapter.declaration.idempotent, "{action} was called {same} times on one receipt");
+        }
+        let acts = calls.iter().filter(|call| call.key.purpose == Purpose::Act);
+        let harmless = |receipt: &&Receipt| {
+            receipt.key.action == *action && matches!(receipt.effect, Some(Effect::Refused | Effect::NotStarted))
+        };
+        let declined = receipts.iter().filter(harmless).count();
+        let mut keys: Vec<_> = acts.map(|call| call.key.clone()).collect();
+        keys.sort();
+        keys.dedup();
+        assert!(keys.len() <= 1 + declined.min(1), "{action} was tried {} times in an incident", keys.len());
+    }
+    assert!(receipts.iter().filter(|one| one.started_at.is_some() && one.key.purpose == Purpose::Act).count() <= 3);
+    let run = store.run(&id).unwrap().expect("no run is lost");
+    let incident = store.incident(&id).unwrap().expect("no incident is lost");
+    let records = store.records_of(&id).unwrap();
+    let told = |kind: MessageKind| store.outbox(1_000).unwrap().iter().any(|message| message.kind == kind);
+    for receipt in receipts.iter().filter(|receipt| receipt.state == ReceiptState::Unknown) {
+        assert!(told(MessageKind::Escalation), "nobody was told of {:?}", receipt.key);
+    }
+    assert!(
+        !receipts.iter().any(|receipt| receipt.state == ReceiptState::Started && run.due.is_none()),
+        "an act is forgotten"
+    );
+    if run.step.name() == StepName::Closed {
+        let outcome = incident.outcome.expect("it ended somehow");
+        use sanare_core::outcome::Outcome;
+        match outcome {
+            Outcome::Escalated => assert!(told(MessageKind::Escalation)),
+            Outcome::RolledBack => assert!(told(MessageKind::RolledBack)),
+            Outcome::Refused => {
+                let silent =
+                    matches!(script.mode, sanare_core::incident::Mode::Observe | sanare_core::incident::Mode::DryRun);
+                assert!(silent || told(MessageKind::Refused));
+            }
+            Outcome::Healed => {
+                let verified =
+                    records.iter().any(|record| record.step == "verified" && record.payload.contains("\"recovered\""));
+                let by_action = incident.closed_by == Some(sanare_core::service::ClosedBy::Action);
+                assert!(!by_action || verified, "healed by an act that was not verified");
+            }
+        }
+    } else {
+        assert!(run.due.is_some(), "it stands at {} for ever", run.step.name());
+    }
+    for approval in store.waiting_approvals().unwrap() {
+        assert!(
+            approval.expires_at.micros() + 20_000_000
+                > Moment::from_millis(sanare_core::port::Clock::now(&stage.clock)).micros(),
+            "a question past its time"
+        );
+    }
+    assert!(store.verify_chain().unwrap().is_ok());
+}
+
+fn script(text: &str) -> Script {
+    toml::from_str(text).unwrap()
+}
+
+fn scripts() -> Vec<Script> {
+    let mut all = Vec::new();
+    for idempotent in [false, true] {
+        for reaction in ["obeys", "acts_says:unknown", "says:unknown", "says:refused", "acts_panics"] {
+            all.push(script(&format!(
+                "kind = \"model_load_failed\"\nminutes = 60\ncured_by = \"rollback_model\"\n\
+                 [[target]]\naction = \"reload_model\"\nidempotent = {idempotent}\nreactions = [\"{reaction}\"]\n\
+                 [[target]]\naction = \"rollback_model\"\nreversible = true\nidempotent = {idempotent}\n"
+            )));
+        }
+        all.push(script(&format!(
+            "kind = \"quality_low\"\nchanged = true\nworse = true\nminutes = 40\n\
+             [[target]]\naction = \"rollback_model\"\nreversible = true\nidempotent = {idempotent}\n"
+        )));
+        all.push(script(&format!(
+            "kind = \"unreachable\"\nmode = \"ask\"\nminutes = 40\ncured_by = \"restart_component\"\n\
+             [[target]]\naction = \"restart_component\"\nidempotent = {idempotent}\n[[at]]\nminute = 3\ndo = \"approve ann\"\n"
+        )));
+    }
+    all
+}
+
+#[test]
+fn a_worker_that_dies_before_or_after_any_write() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut runs = 0;
+    for script in scripts() {
+        for after in [false, true] {
+            for at in 1..200 {
+                runs += 1;
+                if play(&script, &[(at, after)]) == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(runs > 500, "only {runs} deaths");
+}
+
+#[test]
+fn two_workers_that_die_one_after_the_other() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for script in scripts().into_iter().step_by(3) {
+        for first in 1..14 {
+            for second in 1..14 {
+                play(&script, &[(first, first % 2 == 0), (second, second % 3 == 0)]);
+            }
+        }
+    }
+}
+
+/// An idempotent act that never arrived is done after the death; one that is not is left to a person.
+#[test]
+fn after_a_death_between_receipt_and_call() {
+    for idempotent in [true, false] {
+        let script = script(&format!(
+            "kind = \"unreachable\"\nminutes = 40\ncured_by = \"restart_component\"\n\
+             [[target]]\naction = \"restart_component\"\nidempotent = {idempotent}\n"
+        ));
+        // The write that starts the receipt is the eighth of the loop; its answer is lost.
+        let stage = Stage::new(&script);
+        let dying = Mortal { inner: stage.store.as_ref(), left: std::sync::Mutex::new(Cell::new(8)), after: true };
+        let (reporter, first) =
+            (Loop::new(stage.world(stage.store.as_ref()), "reporter"), Loop::new(stage.world(&dying), "worker"));
+        report(&stage, &reporter);
+        assert!(first.tick(50).is_err());
+        let id = stage.incident.borrow().clone().unwrap();
+        assert_eq!(stage.store.receipts_of(&id).unwrap()[0].state, ReceiptState::Started);
+        let second = Loop::new(stage.world(stage.store.as_ref()), "worker");
+        // As long as the first may be at work its lease holds, and nothing is done.
+        assert_eq!(second.tick(50).unwrap(), 0);
+        for _ in 0..160 {
+            turn(&stage, &second);
+            stage.clock.pass(15_000);
+        }
+        let outcome = stage.store.incident(&id).unwrap().unwrap().outcome.map(|outcome| format!("{outcome:?}"));
+        let calls = stage.house.adapters.values().map(|one| one.calls.lock().unwrap().len()).sum::<usize>();
+        assert_eq!((outcome.as_deref(), calls), if idempotent { (Some("Healed"), 1) } else { (Some("Escalated"), 0) });
+    }
+}

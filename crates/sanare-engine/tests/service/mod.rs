@@ -1,0 +1,61 @@
+//! The loop of service healing: scenarios with scripted ports, and properties over random scripts and crashes.
+
+mod agents;
+mod crash;
+mod properties;
+mod theatre;
+
+use std::path::{Path, PathBuf};
+
+use sanare_store::{Memory, Sqlite};
+
+use theatre::{Script, play};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/service")
+}
+
+fn scripts() -> Vec<(PathBuf, String, Script)> {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let script = toml::from_str(super::block(&text, "toml")).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        (path, text, script)
+    };
+    paths.into_iter().map(read).collect()
+}
+
+/// The same transcripts on disk, after which the file is opened again and still verifies.
+#[test]
+fn every_service_scenario_is_the_same_on_disk() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for (path, text, script) in scripts() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("store.db");
+        let got = play(&script, Box::new(Sqlite::open(&place).unwrap()));
+        assert_eq!(got, super::block(&text, "text").trim(), "{}", path.display());
+        use sanare_core::service::ServiceStore as _;
+        let again = Sqlite::open_existing(&place).unwrap().unwrap();
+        assert!(again.verify_chain().unwrap().is_ok(), "{}", path.display());
+    }
+}
+
+#[test]
+fn every_service_scenario_gives_its_transcript() {
+    let mut wrong = Vec::new();
+    let scripts = scripts();
+    for (path, text, script) in &scripts {
+        let expected = super::block(text, "text").trim().to_owned();
+        let got = play(script, Box::new(Memory::new()));
+        if got != expected {
+            if std::env::var_os("SANARE_UPDATE").is_some() {
+                std::fs::write(path, text.replace(super::block(text, "text"), &format!("{got}\n"))).unwrap();
+            }
+            wrong.push(format!("{}:\nexpected\n{expected}\n\ngot\n{got}\n", path.display()));
+        }
+    }
+    assert!(scripts.len() >= 40, "only {} scenarios", scripts.len());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,1 @@
+SELECT value FROM service_approvals WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT state FROM service_approvals WHERE id = ?1

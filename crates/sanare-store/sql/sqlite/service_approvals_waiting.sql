@@ -1,0 +1,1 @@
+SELECT value FROM service_approvals WHERE state = 'waiting' ORDER BY number

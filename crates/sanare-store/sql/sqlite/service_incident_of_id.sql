@@ -1,0 +1,1 @@
+SELECT value FROM service_incidents WHERE id = ?1

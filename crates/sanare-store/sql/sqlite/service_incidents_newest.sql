@@ -1,0 +1,1 @@
+SELECT value FROM service_incidents ORDER BY number DESC LIMIT ?1

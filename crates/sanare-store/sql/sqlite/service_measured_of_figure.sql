@@ -1,0 +1,1 @@
+SELECT value FROM service_measured WHERE figure = ?1 ORDER BY receipt

@@ -1,0 +1,1 @@
+SELECT value FROM service_measured WHERE receipt = ?1

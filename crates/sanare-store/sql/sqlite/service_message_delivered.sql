@@ -1,0 +1,1 @@
+UPDATE service_outbox SET delivered = 1 WHERE key = ?1

@@ -1,0 +1,1 @@
+SELECT value, number FROM service_observations WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT value FROM service_receipts WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT state FROM service_receipts WHERE id = ?1

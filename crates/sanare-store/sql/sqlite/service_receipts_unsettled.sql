@@ -1,0 +1,1 @@
+SELECT value FROM service_receipts WHERE state IN ('intended', 'started', 'unknown') ORDER BY number

@@ -1,0 +1,1 @@
+SELECT value FROM service_runs WHERE incident = ?1

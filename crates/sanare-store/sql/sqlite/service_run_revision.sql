@@ -1,0 +1,1 @@
+SELECT revision FROM service_runs WHERE incident = ?1

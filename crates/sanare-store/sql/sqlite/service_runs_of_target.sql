@@ -1,0 +1,1 @@
+SELECT incident FROM service_runs WHERE target = ?1

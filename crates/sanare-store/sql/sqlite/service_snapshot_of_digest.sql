@@ -1,0 +1,1 @@
+SELECT value FROM service_snapshots WHERE digest = ?1
