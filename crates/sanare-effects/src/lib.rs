@@ -1,4 +1,5 @@
 //! Hands: the user's source files and key, the sandbox, and the processes that run in it.
+//! Hands: the user's source files, the sandbox and the processes that run in it, and what acts on services.
 //!
 //! What does not live here: SQL, Python objects, and any decision about which repair is right.
 
@@ -9,6 +10,8 @@ pub mod process;
 pub mod project;
 pub mod sandbox;
 pub mod seal;
+#[cfg(unix)]
+pub mod service;
 pub mod source_file;
 #[cfg(unix)]
 pub mod task;

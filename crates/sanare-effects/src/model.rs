@@ -6,12 +6,12 @@ mod cassette;
 mod client;
 #[cfg(unix)]
 mod command;
-mod connect;
-mod http;
+pub(crate) mod connect;
+pub(crate) mod http;
 mod key;
 mod lookup;
 mod proxy;
-mod stream;
+pub(crate) mod stream;
 mod tls;
 
 pub use client::{RealModel, real};

@@ -53,20 +53,34 @@ pub fn keep(setup: &Setup, stream: Stream) {
 /// A new connection.
 pub fn open(setup: &Setup, bounds: Bounds) -> Result<Stream, CallFault> {
     let through = proxy::proxy_for(setup, |name| std::env::var(name).ok())?;
-    let connecting = Bounds { end: bounds.end.min(Instant::now() + CONNECT), silence: CONNECT };
     let socket = match &through {
-        None => connect(&lookup::addresses(&setup.base, setup.allow_insecure, connecting)?, connecting)?,
+        None => socket_to(&setup.base, setup.allow_insecure, bounds)?,
         // The proxy looks the provider up. It may stand anywhere: the owner named it.
-        Some(proxy) => connect(&lookup::addresses(proxy, true, connecting)?, connecting)?,
+        Some(proxy) => socket_to(proxy, true, bounds)?,
     };
-    // Small requests, one at a time: nothing is gained by waiting for more to send.
-    let _ = socket.set_nodelay(true);
     let mut timed = Timed::new(socket, bounds);
     if through.is_some() {
         http::tunnel(&mut timed, &authority_with_port(&setup.base))?;
     }
-    match setup.base.tls {
-        true => tls::encrypt(&setup.base.host, &setup.ca_file, timed),
+    encrypted(&setup.base, &setup.ca_file, timed)
+}
+
+/// A new connection without a proxy.
+pub fn open_direct(base: &Base, ca_file: &str, allow_insecure: bool, bounds: Bounds) -> Result<Stream, CallFault> {
+    encrypted(base, ca_file, Timed::new(socket_to(base, allow_insecure, bounds)?, bounds))
+}
+
+fn socket_to(base: &Base, allow_insecure: bool, bounds: Bounds) -> Result<TcpStream, CallFault> {
+    let connecting = Bounds { end: bounds.end.min(Instant::now() + CONNECT), silence: CONNECT };
+    let socket = connect(&lookup::addresses(base, allow_insecure, connecting)?, connecting)?;
+    // Small requests, one at a time: nothing is gained by waiting for more to send.
+    let _ = socket.set_nodelay(true);
+    Ok(socket)
+}
+
+fn encrypted(base: &Base, ca_file: &str, timed: Timed) -> Result<Stream, CallFault> {
+    match base.tls {
+        true => tls::encrypt(&base.host, ca_file, timed),
         false => Ok(Stream::Plain(timed)),
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP/1.1, as much as an exchange of one JSON text for another needs. Redirects are answers like others.
+//! HTTP/1.1, as much as an exchange of one text for another needs. Redirects are answers like others.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -9,11 +9,39 @@ const HEAD: usize = 32 * 1024;
 const BODY: usize = 1024 * 1024;
 const REFUSAL: usize = 8 * 1024;
 
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The method, such as `POST`.
+    pub method: &'a str,
+    /// What the `Host` header says.
+    pub authority: &'a str,
+    /// Path and query.
+    pub path: &'a str,
+    /// Further headers.
+    pub headers: &'a [(String, String)],
+    /// The body; without one no length is told.
+    pub body: Option<&'a [u8]>,
+}
+
+/// How much of an answer is taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Limits {
+    /// A reply of a model: status 200 is read whole or not at all.
+    Reply,
+    /// So many bytes of any answer; what is longer is cut.
+    Cut(usize),
+}
+
 /// An answer, and what its head says for the next one.
 #[derive(Debug)]
 pub struct Answered {
     /// Status and body.
     pub incoming: Incoming,
+    /// Whether the body is there as a whole.
+    pub whole: bool,
+    /// Seconds that it has lain in a cache.
+    pub age: Option<u64>,
     /// Seconds that the server asks to wait.
     pub retry_after: Option<u64>,
     /// Whether the connection may be used again.
@@ -29,7 +57,7 @@ pub struct Failed {
     pub begun: bool,
 }
 
-/// Sends a request and reads its answer.
+/// Sends a model's request and reads its answer.
 pub fn exchange(
     stream: &mut (impl Read + Write),
     authority: &str,
@@ -37,22 +65,31 @@ pub fn exchange(
     headers: &[(String, String)],
     body: &[u8],
 ) -> Result<Answered, Failed> {
+    send(stream, Request { method: "POST", authority, path, headers, body: Some(body) }, Limits::Reply)
+}
+
+/// Sends a request and reads its answer.
+pub fn send(stream: &mut (impl Read + Write), request: Request<'_>, limits: Limits) -> Result<Answered, Failed> {
     let mut head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {authority}\r\naccept: application/json\r\nuser-agent: sanare/{}\r\n\
-         content-length: {}\r\n",
+        "{} {} HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\nuser-agent: sanare/{}\r\n",
+        request.method,
+        request.path,
+        request.authority,
         env!("CARGO_PKG_VERSION"),
-        body.len()
     );
-    for (name, value) in headers {
+    if let Some(body) = request.body {
+        head.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    for (name, value) in request.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    let mut request = head.into_bytes();
-    request.extend_from_slice(body);
-    let sent = stream.write_all(&request).and_then(|()| stream.flush());
+    let mut bytes = head.into_bytes();
+    bytes.extend_from_slice(request.body.unwrap_or_default());
+    let sent = stream.write_all(&bytes).and_then(|()| stream.flush());
     let mut reader = Reader { stream, buffer: Vec::new(), at: 0, begun: false };
     // A server that refuses may answer before it has read everything: what it says is looked at even so.
-    match (sent, answer(&mut reader)) {
+    match (sent, answer(&mut reader, limits)) {
         (_, Ok(answered)) => Ok(answered),
         (Err(error), Err(_)) if !reader.begun => Err(Failed { fault: fault(&error), begun: false }),
         (_, Err(fault)) => Err(Failed { fault, begun: reader.begun }),
@@ -89,16 +126,21 @@ struct Head {
     encoded: bool,
     close: bool,
     retry_after: Option<u64>,
+    age: Option<u64>,
 }
 
-fn answer<S: Read>(reader: &mut Reader<'_, S>) -> Result<Answered, CallFault> {
+fn answer<S: Read>(reader: &mut Reader<'_, S>, limits: Limits) -> Result<Answered, CallFault> {
     let mut head = reader.head()?;
     while (100..200).contains(&head.status) {
         head = reader.head()?;
     }
-    let good = head.status == 200;
-    let most = if good { BODY } else { REFUSAL };
-    if good && head.encoded {
+    let (good, most) = match limits {
+        Limits::Reply if head.status == 200 => (true, BODY),
+        Limits::Reply => (false, REFUSAL),
+        Limits::Cut(most) => (false, most),
+    };
+    let read_as_text = good || matches!(limits, Limits::Cut(_));
+    if read_as_text && head.encoded {
         return Err(CallFault::Encoded);
     }
     let mut whole = true;
@@ -121,7 +163,8 @@ fn answer<S: Read>(reader: &mut Reader<'_, S>) -> Result<Answered, CallFault> {
         return Err(CallFault::TooLong);
     }
     let reusable = whole && !head.close && reader.at == reader.buffer.len();
-    Ok(Answered { incoming: Incoming { status: head.status, body }, retry_after: head.retry_after, reusable })
+    let incoming = Incoming { status: head.status, body };
+    Ok(Answered { incoming, whole, age: head.age, retry_after: head.retry_after, reusable })
 }
 
 struct Reader<'a, S> {
@@ -266,6 +309,7 @@ impl Head {
             "connection" => self.close |= value.to_ascii_lowercase().contains("close"),
             // Seconds only: a date would need a clock that agrees with the server's.
             "retry-after" => self.retry_after = value.parse().ok(),
+            "age" => self.age = value.parse().ok(),
             _ => {}
         }
         Ok(())

@@ -1,0 +1,79 @@
+//! The adapters that exist, and what they share.
+
+use std::sync::Arc;
+
+use sanare_core::service::Text;
+use sanare_core::service::declaration::Declaration;
+use sanare_core::service::gates::GateCheck;
+use sanare_core::service::port::{Acted, Availability, Intent, Probe};
+use sanare_core::service::target::Identity;
+use sanare_core::service::word::Effect;
+
+/// An adapter that can be configured. One that is not in the list does not pass the suite of all (S92).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A function of the owner's own program.
+    Callback,
+    /// A program.
+    Command,
+    /// A request.
+    Http,
+    /// An alias of MLflow's registry.
+    Mlflow,
+}
+
+/// All of them.
+pub const ALL: &[Kind] = &[Kind::Callback, Kind::Command, Kind::Http, Kind::Mlflow];
+
+impl Kind {
+    /// Its name in the configuration.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Callback => "callback",
+            Self::Command => "command",
+            Self::Http => "http",
+            Self::Mlflow => "mlflow",
+        }
+    }
+}
+
+/// Who answers for a target, where a probe is configured.
+pub(super) fn identity_of(probe: Option<&Arc<dyn Probe>>) -> Identity {
+    probe.map(|probe| probe.ask().identity).unwrap_or_default()
+}
+
+/// Whether the target is still what it was when this was decided, by the marks of the fence. `None` lets the act begin.
+pub(super) fn fenced(declaration: &Declaration, intent: &Intent, now: impl FnOnce() -> Identity) -> Option<Acted> {
+    if declaration.fence.is_empty() {
+        return None;
+    }
+    let now = now();
+    if now.is_still(&intent.before, &declaration.fence) {
+        return None;
+    }
+    // What cannot be read is no proof of another target, and surely nothing was sent.
+    let readable = declaration.fence.iter().all(|mark| now.get(*mark).is_some());
+    let (effect, why) = match readable {
+        true => (Effect::Refused, "the target is not what it was when this was decided"),
+        false => (Effect::NotStarted, "the target cannot be read"),
+    };
+    Some(told(effect, why))
+}
+
+/// An effect with a sentence of ours.
+pub(super) fn told(effect: Effect, why: &str) -> Acted {
+    Acted { output: sanare_core::service::text::Output::of(why), ..Acted::plain(effect) }
+}
+
+/// Available, or not for this reason.
+pub(super) fn availability(fault: Option<String>) -> Availability {
+    fault.map_or(Availability::Available, |why| Availability::Unavailable(Text::of(&why)))
+}
+
+/// The checks of an adapter that has no dry run.
+pub(super) fn without_dry_run(precondition: GateCheck) -> Vec<GateCheck> {
+    vec![precondition, GateCheck::skipped("dry_run", "dry_run", "the adapter has none")]
+}
+
+#[cfg(test)]
+mod tests;

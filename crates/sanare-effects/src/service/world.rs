@@ -1,0 +1,48 @@
+//! What the world says of an act that was begun: as before, as intended, neither, or nobody can tell (S91, S107).
+
+use sanare_core::service::action::Action;
+use sanare_core::service::receipt::{Purpose, Receipt, WorldState};
+use sanare_core::service::target::{Identity, Mark};
+
+/// Compares a target as it is now with its receipt.
+pub(super) fn compare(receipt: &Receipt, now: &Identity) -> WorldState {
+    let (before, intended) = (&receipt.before, &receipt.intended);
+    let marks: Vec<(Mark, &str)> = intended.marks().collect();
+    if !marks.is_empty() {
+        let known = marks.iter().all(|(mark, _)| now.get(*mark).is_some());
+        if !known {
+            return WorldState::CannotTell;
+        }
+        let arrived = marks.iter().all(|(mark, value)| now.get(*mark) == Some(value));
+        let unmoved = marks.iter().all(|(mark, _)| now.get(*mark) == before.get(*mark));
+        return match (arrived, unmoved) {
+            // What was so before shows nothing.
+            (true, true) => WorldState::CannotTell,
+            (true, false) => WorldState::After,
+            (false, true) => WorldState::Before,
+            (false, false) => WorldState::Neither,
+        };
+    }
+    let changes = changes(receipt.key.action);
+    let readable = changes.iter().filter(|mark| now.get(**mark).is_some() && before.get(**mark).is_some());
+    let readable: Vec<&Mark> = readable.collect();
+    if readable.is_empty() || receipt.key.purpose == Purpose::Undo {
+        return WorldState::CannotTell;
+    }
+    match readable.iter().any(|mark| now.differs(before, **mark)) {
+        true => WorldState::After,
+        false => WorldState::Before,
+    }
+}
+
+/// The marks of which one changes when the act arrives, where its value cannot be known before (S110).
+fn changes(action: Action) -> &'static [Mark] {
+    match action {
+        Action::RestartComponent => &[Mark::StartTime, Mark::Instance],
+        Action::ReloadModel => &[Mark::LoadTime, Mark::Generation],
+        Action::RollbackModel => &[Mark::AliasVersion, Mark::ServedVersion],
+        Action::RequestRedeployment => &[Mark::Revision],
+        Action::RequestRetraining => &[Mark::CandidateVersion],
+        Action::RunDiagnostic | Action::Escalate | Action::NoAction => &[],
+    }
+}
