@@ -6,6 +6,8 @@ Nothing here imports `inspect`, `ast`, `tokenize` or `linecache`: decorating mus
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 
 TYPE_CHECKING = False
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 # The `from __future__` flags of a code object: what `compile` must be given to read its source the same way.
 FUTURE_FLAGS = 0x1FE0000
 HAS_QUALNAME = sys.version_info >= (3, 11)
+# Bytes of a source file: more is no program that a person wrote.
+LARGEST = 16 * 1024 * 1024
 
 # The text of the two files read last: modules decorate in one go, and an import inside a module is the usual detour.
 _recent: dict[str, list[str]] = {}
@@ -38,13 +42,24 @@ def decode(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_regular(path: str, most: int) -> bytes:
+    """The bytes of a regular file of at most so many. A pipe under its name would hold up the program for ever."""
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(number, "rb") as file:
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise OSError("it is no regular file")
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError("it is too large")
+    return data
+
+
 def read_text(path: str) -> str | None:
     """The text of a source file on disk, or None when there is none that can be read."""
     if not path or path[0] == "<":
         return None
     try:
-        with open(path, "rb") as file:
-            return decode(file.read())
+        return decode(read_regular(path, LARGEST))
     except (OSError, ValueError, SyntaxError, LookupError):
         return None
 
@@ -57,6 +72,9 @@ def remembered_text(path: str, namespace: dict[str, object] | None = None) -> st
         return "".join(entry[2])
     if path[:1] == "<":
         # Text that was executed in a module's namespace is not that module's own.
+        return None
+    if os.path.lexists(path):
+        # The importer would read the very file that could not be read.
         return None
     loader = (namespace or {}).get("__loader__")
     get_source = getattr(loader, "get_source", None)

@@ -53,11 +53,9 @@ def read(data: bytes) -> tuple[list[tuple[str, str, Any]], Any] | None:
 
 
 def _file(path: str, most: int) -> tuple[str, bytes]:
-    with open(path, "rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise NotExact("a file is too large")
-    return os.path.basename(path), data
+    from sanare._source import read_regular
+
+    return os.path.basename(path), read_regular(path, most)
 
 
 def _check(value: Any, left: list[int], most: int, depth: int, inside: set[int]) -> None:

@@ -8,6 +8,7 @@ pub mod model;
 pub mod private_file;
 pub mod process;
 pub mod project;
+pub mod regular_file;
 pub mod sandbox;
 pub mod seal;
 #[cfg(unix)]

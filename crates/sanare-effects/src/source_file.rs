@@ -121,7 +121,7 @@ impl SourceFile {
             return Err(ReadSource::NotAFile(real));
         }
         let mut bytes = Vec::new();
-        std::fs::File::open(&real).map_err(fault)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(fault)?;
+        crate::regular_file::open(&real).map_err(fault)?.take(LARGEST + 1).read_to_end(&mut bytes).map_err(fault)?;
         if bytes.len() as u64 > LARGEST {
             return Err(ReadSource::TooLarge(real));
         }

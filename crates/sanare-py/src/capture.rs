@@ -10,7 +10,7 @@ use sanare::operations::capture::Capture;
 
 use crate::convert::Reader;
 use crate::failure::{Origin, frames, get, integer, text};
-use crate::{memory, quietly, request};
+use crate::{LOOK_STILL_MS, memory, quietly, request};
 
 /// Records the frame that the request describes; its id, and why the extra file could not be written if it could not.
 #[pyfunction]
@@ -40,6 +40,7 @@ pub fn capture(py: Python<'_>, request: &Bound<'_, PyDict>) -> PyResult<(String,
     };
     let done = quietly(py, move || {
         let store = memory::store_of(&capture.project_root)?;
+        store.turn(LOOK_STILL_MS)?;
         sanare::operations::capture::capture(store.as_ref(), &settings, &capture)
     })?;
     let (id, trouble) = done.map_err(|fault| PyRuntimeError::new_err(fault.to_string()))?;

@@ -106,6 +106,9 @@ fn without_store(function: &str, why: &str) -> Report {
     }
 }
 
+/// How long a store may be locked without a sign of work in it before a look at a good call is given up.
+const LOOK_STILL_MS: u64 = 5;
+
 /// Keeps the shape of a good call, and its values where that is wanted. Gives the incident whose repair it confirms, if
 /// the code that ran is the file's, and why the values were not kept.
 #[pyfunction]
@@ -127,6 +130,10 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<(Option<String
             return Ok((None, None));
         };
         let store = memory::store_of(&root).map_err(|fault| fault.to_string())?;
+        // A good call waits for nobody: another one will be remembered.
+        if store.turn(LOOK_STILL_MS).is_err() {
+            return Ok((None, None));
+        }
         let done = sanare::operations::remember::remember(store.as_ref(), &remembered, Kept::of(&settings));
         let done = done.map_err(|fault| fault.to_string())?;
         Ok::<_, String>((done.confirms.map(|id| id.to_string()), done.not_kept))

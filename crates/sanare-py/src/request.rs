@@ -229,9 +229,9 @@ pub fn arguments(request: &Bound<'_, PyDict>, reader: &mut Reader, bytes: u64) -
 
 fn file_view(path: &Path, limit: u64) -> Option<FileView> {
     use std::io::Read;
-    let file = std::fs::File::open(path).ok()?;
-    // Looked at again after opening: a pipe may have taken the file's place.
-    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+    // A pipe may have taken the file's place since it was looked at.
+    let file = sanare::effects::regular_file::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes).ok()?;
     let name = path.file_name()?.to_string_lossy().into_owned();

@@ -15,6 +15,7 @@ mod model_calls;
 mod receipts;
 mod service;
 mod shapes;
+mod turn;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -200,6 +201,11 @@ fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 impl Store for Sqlite {
+    fn turn(&self, still_ms: u64) -> Result<(), StoreFault> {
+        let mut held = self.connection()?;
+        turn::wait(held.get()?, &self.path, Duration::from_millis(still_ms), self.patience)
+    }
+
     fn append(&self, entry: &Entry) -> Result<Record, StoreFault> {
         self.write(false, |transaction| ledger::append(transaction, entry))
     }

@@ -102,6 +102,16 @@ pub enum Leave {
 
 /// One store, behind SQLite or in memory. Every call is one transaction.
 pub trait Store: Send + Sync {
+    /// Waits until the store can be written, but only as long as whoever writes in it gets on: once nothing has changed
+    /// for so many milliseconds it is locked rather than busy. Nobody's program is held up for a lock like that.
+    ///
+    /// # Errors
+    /// [`StoreFault::Busy`], else as ever.
+    fn turn(&self, still_ms: u64) -> Result<(), StoreFault> {
+        let _ = still_ms;
+        Ok(())
+    }
+
     /// Chains an entry to the ledger; durable when it returns.
     ///
     /// # Errors

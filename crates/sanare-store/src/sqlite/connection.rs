@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use sanare_core::port::StoreFault;
 
 use super::fault::fault;
+use super::turn::Progress;
 use super::{head, ledger};
 
 /// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
@@ -94,15 +95,34 @@ impl Drop for Slots {
     }
 }
 
-/// While several processes make one new store, SQLite refuses some of them at once, whatever its own time-out says.
+/// While several processes make one new store, SQLite refuses some of them at once, whatever its own time-out says. One
+/// that is made is read at any time: who cannot is locked out, and waits only as long as somebody gets on.
 fn open_patiently(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let begin = Instant::now();
-    loop {
-        match open(path, patience) {
-            Err(StoreFault::Busy) if begin.elapsed() < patience => std::thread::sleep(Duration::from_millis(2)),
-            other => return other,
+    let mut progress = Progress::of(path);
+    let made = is_made(path);
+    let connection = loop {
+        match open(path, if made { Duration::ZERO } else { patience }) {
+            Err(StoreFault::Busy) if begin.elapsed() < patience && !(made && progress.stands_still(STILL)) => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => break other?,
         }
-    }
+    };
+    connection.busy_timeout(patience).map_err(fault)?;
+    Ok(connection)
+}
+
+/// How long nothing may change in a made store that cannot be read.
+const STILL: Duration = Duration::from_millis(60);
+
+/// Whether the file is a database with a write-ahead log, as every store is once it is made (SQLite's file format, offsets
+/// 18 and 19 of the header).
+fn is_made(path: &Path) -> bool {
+    use std::io::Read as _;
+    let mut header = [0; 20];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && header.ends_with(&[2, 2])
 }
 
 fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use sanare_core::port::{Store as _, StoreFault};
@@ -194,4 +194,56 @@ fn a_store_held_by_another_is_busy_after_the_patience() {
     assert_eq!(store.records(&incident("a")).unwrap().len(), 3, "reading goes on");
     holder.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store.append(&plain("c", "opened")).unwrap().seq, 6);
+}
+
+#[test]
+fn a_store_that_stands_still_is_not_waited_for_and_one_in_which_others_work_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = filled(folder.path());
+    let store = Sqlite::open(&path).unwrap();
+    store.turn(50).unwrap();
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begin = Instant::now();
+    assert_eq!(store.turn(50), Err(StoreFault::Busy));
+    assert!((Duration::from_millis(50)..Duration::from_secs(1)).contains(&begin.elapsed()), "{:?}", begin.elapsed());
+    holder.execute_batch("ROLLBACK").unwrap();
+    // Others that hold it nearly all the time, and get on: it is waited for, and had in the end.
+    let works = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            let other = Connection::open(&path).unwrap();
+            other.busy_timeout(Duration::from_secs(5)).unwrap();
+            for number in 0..40 {
+                other.execute_batch("BEGIN IMMEDIATE").unwrap();
+                other.execute("INSERT INTO shapes (function, shape, at) VALUES ('f', ?1, 1)", [number]).unwrap();
+                std::thread::sleep(Duration::from_millis(10));
+                other.execute_batch("COMMIT").unwrap();
+            }
+        }
+    });
+    std::thread::sleep(Duration::from_millis(20));
+    store.turn(200).unwrap();
+    works.join().unwrap();
+    // Its usual patience is back.
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let later = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        holder.execute_batch("ROLLBACK").unwrap();
+    });
+    store.append(&plain("c", "opened")).unwrap();
+    later.join().unwrap();
+}
+
+#[test]
+fn a_store_that_is_locked_altogether_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = filled(folder.path());
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT").unwrap();
+    let begin = Instant::now();
+    assert_eq!(Sqlite::open(&path).map(drop), Err(StoreFault::Busy));
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    drop(holder);
+    Sqlite::open(&path).unwrap();
 }

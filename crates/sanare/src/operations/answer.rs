@@ -8,6 +8,7 @@ use sanare_core::policy::Policy;
 use sanare_core::port::store::Rest;
 use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_effects::process::ProcessMark;
+use sanare_effects::regular_file;
 use sanare_engine::answer::{Answer, Answered, Desk, NotTaken, answer as take};
 
 use crate::operations::show::{self, Show};
@@ -76,7 +77,7 @@ fn answer(store: &dyn Store, project_root: &Path, given: &str, approve: bool, wh
         policy: &policy,
         stopped: home::stop_path(project_root).exists(),
         process: ProcessMark::current().to_string(),
-        digest_of: &|path| std::fs::read(path).ok().map(|bytes| Digest::of(&bytes)),
+        digest_of: &|path| regular_file::read(Path::new(path)).ok().map(|bytes| Digest::of(&bytes)),
         write: &|receipt| target::write(Path::new(&receipt.path), receipt),
     };
     let answered = take(&desk, &id, &Answer { approve, name, groups, why: why.to_owned() })?;

@@ -11,6 +11,7 @@ use sanare_core::outcome::{Outcome, Reason};
 use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 use sanare_core::redact::Redactor;
+use sanare_effects::regular_file;
 use serde_json::json;
 
 use crate::wire::clock::SystemClock;
@@ -67,7 +68,7 @@ pub fn returned(store: &dyn Store, incident: &Id) -> Result<bool, StoreFault> {
 pub fn failed(store: &dyn Store, path: &Path, function: &str, line: usize) -> Result<Option<Id>, StoreFault> {
     let shown = path.display().to_string();
     for (receipt, _) in standing(store, &shown, function)? {
-        let Ok(bytes) = std::fs::read(path) else { continue };
+        let Ok(bytes) = regular_file::read(path) else { continue };
         if Digest::of(&bytes) != receipt.after || !holds(&bytes, &receipt, line) {
             continue;
         }

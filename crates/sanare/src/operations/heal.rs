@@ -52,6 +52,8 @@ use crate::wire::settings;
 use crate::wire::target::{SourceTarget, TargetSettings};
 use crate::wire::verify::{Commands, NoCommands};
 
+/// How long a store may be locked without a sign of work in it before a failure is left alone.
+const STILL_MS: u64 = 60;
 /// Characters of an error's message that the evidence file of a verify command has.
 const MESSAGE: usize = 16 << 20;
 
@@ -211,6 +213,10 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         clock: &clock,
         begun: begun.as_ref(),
     };
+    // The caller of the program is not made to wait for a store that another holds locked.
+    if let Err(fault) = store.turn(STILL_MS) {
+        return broken_store(&incident, &fault);
+    }
     // Before anything is healed anew: a repair that was just approved may be what fails here, if this process runs it. A
     // store that cannot say is told of again below.
     if request.source_trouble.is_none() {

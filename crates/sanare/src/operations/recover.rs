@@ -1,9 +1,12 @@
 //! Settling what an earlier process left open (C106).
 
+use std::path::Path;
+
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::port::{Store, StoreFault};
 use sanare_effects::process::{Fate, ProcessMark};
+use sanare_effects::regular_file;
 use sanare_engine::recover::{Settled, settle};
 
 use crate::wire::clock::SystemClock;
@@ -19,7 +22,7 @@ pub fn recover(store: &dyn Store) -> Result<Vec<Settled>, StoreFault> {
     let clock = SystemClock::new();
     let now = sanare_core::port::Clock::now(&clock);
     let alive = |id: &Id| runs(store, id, now);
-    let digest_of = |path: &str| std::fs::read(path).ok().map(|bytes| Digest::of(&bytes));
+    let digest_of = |path: &str| regular_file::read(Path::new(path)).ok().map(|bytes| Digest::of(&bytes));
     settle(store, &clock, &alive, &digest_of)
 }
 

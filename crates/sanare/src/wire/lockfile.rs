@@ -98,7 +98,7 @@ fn read(path: &Path) -> Result<(Lockfile, Option<Digest>), String> {
     if !found.is_file() || found.len() > MOST_BYTES {
         return Err(format!("{NAME} is no plain file, or too large"));
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("{NAME}: {error}"))?;
+    let bytes = sanare_effects::regular_file::read(path).map_err(|error| format!("{NAME}: {error}"))?;
     let text = std::str::from_utf8(&bytes).map_err(|_| format!("{NAME} is not UTF-8"))?;
     let lockfile = Lockfile::read(text).map_err(|malformed| malformed.to_string())?;
     Ok((lockfile, Some(Digest::of(&bytes))))

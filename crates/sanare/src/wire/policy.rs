@@ -22,7 +22,7 @@ pub fn policy(project_root: &Path, settings: &Settings, now: u64) -> Policy {
 
 /// Reads one policy file.
 pub fn read(path: &Path) -> Policy {
-    match std::fs::read_to_string(path) {
+    match sanare_effects::regular_file::read_to_string(path) {
         Ok(text) => Policy::read(&text),
         Err(error) => Policy::unreadable(format!("`{}`: {error}", path.display())),
     }

@@ -113,7 +113,7 @@ pub fn user_path() -> Option<PathBuf> {
 }
 
 fn read(path: &Path, in_pyproject: bool) -> Result<SettingsFile, Vec<Trouble>> {
-    match std::fs::read_to_string(path) {
+    match sanare_effects::regular_file::read_to_string(path) {
         Ok(text) => Ok(SettingsFile { path: path.display().to_string(), text, in_pyproject }),
         Err(error) => Err(vec![trouble(path, &format!("cannot be read: {error}"))]),
     }

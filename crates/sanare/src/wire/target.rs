@@ -10,6 +10,7 @@ use sanare_core::port::{Target, TargetFault};
 use sanare_core::proposal::{Candidate, Rejection};
 use sanare_core::receipt::Receipt;
 use sanare_effects::apply::{ApplyError, write_atomically};
+use sanare_effects::regular_file;
 use sanare_effects::source_file::SourceFile;
 use sanare_source::parse::Source;
 use sanare_source::size::Ranged as _;
@@ -213,7 +214,7 @@ impl Target for SourceTarget {
     fn digest_now(&self) -> Option<Digest> {
         match self.in_memory {
             true => Some(Digest::of(self.file.bytes())),
-            false => std::fs::read(&self.path).ok().map(|bytes| Digest::of(&bytes)),
+            false => regular_file::read(&self.path).ok().map(|bytes| Digest::of(&bytes)),
         }
     }
 
@@ -263,7 +264,7 @@ fn was_run(check: &str) -> bool {
 /// # Errors
 /// [`TargetFault`]; the file is then whole, old or new.
 pub fn write(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
-    let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
+    let bytes = regular_file::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
     if Digest::of(&bytes) != receipt.before {
         return Err(TargetFault::Changed);
     }
@@ -285,7 +286,7 @@ const RESTORES: u32 = 20;
 pub fn restore(path: &Path, receipt: &Receipt) -> Result<(), TargetFault> {
     let mut tries = RESTORES;
     loop {
-        let bytes = std::fs::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
+        let bytes = regular_file::read(path).map_err(|error| TargetFault::Other(error.to_string()))?;
         let changed = taken_back(path, &bytes, receipt).ok_or(TargetFault::Changed)?;
         tries -= 1;
         match act(path, &Digest::of(&bytes), &changed) {
@@ -365,13 +366,13 @@ fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 
 /// The module's text as it would be without a repair that stands in the file.
 pub fn without_repair(path: &Path, receipt: &Receipt) -> Option<String> {
-    let bytes = taken_back(path, &std::fs::read(path).ok()?, receipt)?;
+    let bytes = taken_back(path, &regular_file::read(path).ok()?, receipt)?;
     SourceFile::from_bytes(path.to_path_buf(), bytes).ok().map(|file| file.text_lf().to_owned())
 }
 
 /// First and last line, from 1, of what a repair changed in the file as it is now.
 pub fn changed_lines(path: &Path, receipt: &Receipt) -> Option<(usize, usize)> {
-    let bytes = std::fs::read(path).ok()?;
+    let bytes = regular_file::read(path).ok()?;
     let at_its_place = Digest::of(&bytes) == receipt.after;
     let start = if at_its_place { receipt.start } else { place_of(&bytes, receipt, path)? };
     let (head, tail) = common_ends(&receipt.original, &receipt.replacement);

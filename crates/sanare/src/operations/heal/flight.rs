@@ -1,6 +1,7 @@
 //! One failure, one heal, over all processes of a store: a lease per function and running code, renewed while its holder
 //! works, taken over when the holder is gone or stands still (C116).
 
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use sanare_core::incident::Incident;
 use sanare_core::port::store::Lease;
 use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_effects::process::{Fate, ProcessMark};
+use sanare_effects::regular_file;
 use sanare_engine::run::of_last_target;
 
 use crate::wire::clock::SystemClock;
@@ -91,7 +93,7 @@ impl Flight<'_> {
     /// Settles incidents of this code that were begun under an earlier lease: nothing can be written in them any more.
     fn settle(&self, store: &dyn Store) -> Result<(), StoreFault> {
         let goes_on = |id: &Id| *id == self.incident.id || !self.is_of_this_code(store, id);
-        let digest_of = |path: &str| std::fs::read(path).ok().map(|bytes| Digest::of(&bytes));
+        let digest_of = |path: &str| regular_file::read(Path::new(path)).ok().map(|bytes| Digest::of(&bytes));
         sanare_engine::recover::settle(store, self.clock, &goes_on, &digest_of).map(drop)
     }
 
