@@ -221,7 +221,8 @@ class Subject:
         return self._failed(Error(why))
 
     def members(self, dotted: list[str]) -> dict[str, bool]:
-        """Which of these members exist in the running interpreter. Only loaded modules are looked at."""
+        """Which of these members exist in the running interpreter. Of what is not loaded, only modules of the standard
+        library are: the successor of a removed name may stand in one that nobody has asked for yet."""
         from sanare._compile import _Quiet
 
         # A library may warn of a member when it is looked at; nobody but us looked.
@@ -247,10 +248,21 @@ def _nothing(value: Any) -> Any:
     yield
 
 
+def _module(name: str) -> Any:
+    module = sys.modules.get(name)
+    if module is None and name.partition(".")[0] in sys.stdlib_module_names:
+        try:
+            __import__(name)
+        except Exception:
+            return None
+        module = sys.modules.get(name)
+    return module
+
+
 def _exists(dotted: str) -> bool:
     parts = dotted.split(".")
     for size in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:size]))
+        module = _module(".".join(parts[:size]))
         if module is None:
             continue
         value: Any = module

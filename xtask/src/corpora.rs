@@ -12,8 +12,9 @@ use crate::python::{self, Venv};
 use crate::shell;
 use crate::workshop::Workshop;
 
-/// At least so many of the cases that rules can solve must be healed.
-const HEALED_AT_LEAST: usize = 20;
+/// At least so many of the cases that rules can solve must be healed, and so many of those that rules may solve.
+const HEALED_AT_LEAST: usize = 36;
+const MAYBE_AT_LEAST: usize = 8;
 /// Floors of the redaction corpus.
 const REDACTION_FLOORS: [&str; 7] = [
     "recall=0.99",
@@ -62,6 +63,9 @@ fn judge_cases(lines: &[CaseLine]) -> anyhow::Result<String> {
     }
     if yes < HEALED_AT_LEAST.min(yes_all) {
         bail!("{yes} of {yes_all} solvable cases healed, at least {HEALED_AT_LEAST} expected");
+    }
+    if maybe < MAYBE_AT_LEAST.min(maybe_all) {
+        bail!("{maybe} of {maybe_all} cases that may be solvable healed, at least {MAYBE_AT_LEAST} expected");
     }
     Ok(format!(
         "healed {yes}/{yes_all} solvable, {maybe}/{maybe_all} maybe; refused {}/{}; 0 wrong",
@@ -137,7 +141,11 @@ mod tests {
         check(&[("refused", "no", "failed")], Err("to be refused, but were not: a-case"));
         check(
             &[("healed", "yes", "refused"), ("healed", "yes", "healed")],
-            Err("1 of 2 solvable cases healed, at least 20 expected"),
+            Err("1 of 2 solvable cases healed, at least 36 expected"),
+        );
+        check(
+            &[("healed", "maybe", "refused")],
+            Err("0 of 1 cases that may be solvable healed, at least 8 expected"),
         );
     }
 }
