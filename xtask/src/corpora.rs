@@ -143,9 +143,6 @@ mod tests {
             &[("healed", "yes", "refused"), ("healed", "yes", "healed")],
             Err("1 of 2 solvable cases healed, at least 36 expected"),
         );
-        check(
-            &[("healed", "maybe", "refused")],
-            Err("0 of 1 cases that may be solvable healed, at least 8 expected"),
-        );
+        check(&[("healed", "maybe", "refused")], Err("0 of 1 cases that may be solvable healed, at least 8 expected"));
     }
 }

@@ -1,5 +1,4 @@
-//! Hands: the user's source files and key, the sandbox, and the processes that run in it.
-//! Hands: the user's source files, the sandbox and the processes that run in it, and what acts on services.
+//! Hands: the user's source files and key, the sandbox and the processes that run in it, and what acts on services.
 //!
 //! What does not live here: SQL, Python objects, and any decision about which repair is right.
 

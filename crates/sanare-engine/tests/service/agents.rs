@@ -30,7 +30,13 @@ struct Provider {
 }
 
 impl ModelPort for Provider {
-    fn exchange(&mut self, _setup: &Setup, outgoing: &Outgoing, _millis: u64) -> Result<Incoming, CallFault> {
+    fn exchange(
+        &mut self,
+        _setup: &Setup,
+        outgoing: &Outgoing,
+        _millis: u64,
+        _gone: &mut dyn FnMut() -> bool,
+    ) -> Result<Incoming, CallFault> {
         self.sent.lock().unwrap().push(outgoing.body.as_ref().to_string());
         assert!(!self.replies.is_empty(), "one call too many");
         let (status, text) = self.replies.remove(0)?;

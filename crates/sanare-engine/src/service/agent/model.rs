@@ -147,7 +147,7 @@ impl ModelAgent<'_> {
         }
         let outgoing = wire::outgoing(&self.setup, prompt, &question.request, turn);
         let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
-        port.exchange(&self.setup, &outgoing, left).map_err(|fault| failure(&fault))
+        port.exchange(&self.setup, &outgoing, left, &mut || false).map_err(|fault| failure(&fault))
     }
 
     fn buckets(&self, application: &Application) -> Vec<Bucket> {
@@ -170,7 +170,8 @@ fn failure(fault: &CallFault) -> AgentFailure {
         | CallFault::TooLong
         | CallFault::CannotStart(_)
         | CallFault::Left(_)
-        | CallFault::Cassette(_) => AgentFailure::Provider,
+        | CallFault::Cassette(_)
+        | CallFault::GivenUp => AgentFailure::Provider,
     }
 }
 
