@@ -43,7 +43,8 @@ def _said(contract: Any) -> Any:
     if kind is dict:
         return contract
     if issubclass(kind, type):
-        return {"class": _name(contract), "fields": _fields(contract)}
+        fields, aliases = _fields(contract)
+        return {"class": _name(contract), "fields": fields, **({"aliases": aliases} if aliases else {})}
     if _name(kind) == "TypeAdapter" and kind.__module__.startswith("pydantic"):
         return contract.json_schema()
     return {"callable": contract.__qualname__ if kind.__module__ == "builtins" else _name(kind)}
@@ -53,9 +54,10 @@ def _name(kind: type) -> str:
     return str(type.__getattribute__(kind, "__name__"))
 
 
-def _fields(contract: type) -> dict[str, str]:
-    """Field names with their types, and the other names under which a value may come."""
+def _fields(contract: type) -> tuple[dict[str, str], dict[str, str]]:
+    """Field names with their types, and with the other names under which a value may come."""
     found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     kept = type.__getattribute__(contract, "__dict__")
     for place in ("__pydantic_fields__", "__fields__", "__dataclass_fields__", "__annotations__"):
         fields = kept.get(place)
@@ -66,9 +68,12 @@ def _fields(contract: type) -> dict[str, str]:
             annotation = getattr(field, "annotation", None) or getattr(field, "type", None) if known else field
             alias = getattr(field, "alias", None) if known else None
             said = _type_said(annotation)
-            found[name] = f"{said}, given as {alias!r}" if type(alias) is str and alias != name else said
-        return found
-    return found
+            found[name] = said
+            if type(alias) is str and alias != name:
+                aliases[name] = alias
+                found[name] = f"{said}, given as {alias!r}"
+        return found, aliases
+    return found, aliases
 
 
 def _type_said(annotation: Any) -> str:

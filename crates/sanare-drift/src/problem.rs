@@ -1,9 +1,13 @@
 //! What the engine is given and what it answers. Values in, values out: no file, clock, network or chance.
 
+use std::sync::Arc;
+
 pub use sanare_core::evidence::{Argument, Failure, FileView, Frame};
 use sanare_core::outcome::Reason;
 pub use sanare_core::proposal::Tier;
 use serde::{Deserialize, Serialize};
+
+use crate::lexicon::Lexicon;
 
 /// A failure to repair: the code, what it was called with, how it failed, what worked before.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +26,34 @@ pub struct Problem {
     pub remembered: Vec<crate::shape::CallShape>,
     /// Entries of the lockfile that hold for the target (I2).
     pub accepted: Vec<crate::lockfile::Entry>,
+    /// Words of the owner's beside the standard ones (I1).
+    pub words: Words,
     /// What the interpreter that runs the code has.
     pub runtime: Runtime,
+}
+
+/// What names mean: the lexicon with the owner's own entries, and the aliases of his contract.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    lexicon: Option<Arc<Lexicon>>,
+    aliases: Vec<(String, String)>,
+}
+
+impl Words {
+    /// The standard words, or a lexicon with the owner's entries, and pairs of expected and seen names.
+    pub fn of(lexicon: Option<Arc<Lexicon>>, aliases: Vec<(String, String)>) -> Self {
+        Self { lexicon, aliases }
+    }
+
+    /// The lexicon.
+    pub fn lexicon(&self) -> &Lexicon {
+        self.lexicon.as_deref().unwrap_or_else(|| Lexicon::standard())
+    }
+
+    /// Aliases of the contract: expected, seen.
+    pub fn aliases(&self) -> &[(String, String)] {
+        &self.aliases
+    }
 }
 
 /// Facts about the interpreter: plain data, collected by the caller.

@@ -38,6 +38,8 @@ pub struct Tables<'a> {
     pub made: Vec<String>,
     /// Entries of the lockfile.
     pub accepted: Vec<crate::lockfile::Entry>,
+    /// What names mean.
+    pub words: crate::problem::Words,
     /// For each reader: what the argument holds; nothing if that cannot be told.
     pub views: Vec<Option<View<'a>>>,
 }
@@ -115,7 +117,8 @@ impl<'a> Tables<'a> {
         let reads = code.reads(&readers, &known, looked_up_in_vain(problem));
         let made = code.made(&readers).into_iter().map(str::to_owned).collect();
         let accepted = problem.accepted.clone();
-        let mut tables = Self { code, readers, reads, made, accepted, views: Vec::new() };
+        let words = problem.words.clone();
+        let mut tables = Self { code, readers, reads, made, accepted, words, views: Vec::new() };
         for at in 0..tables.readers.len() {
             let view = tables.view(problem, at);
             tables.views.push(view);
@@ -138,7 +141,7 @@ impl<'a> Tables<'a> {
         let input = reader.input.as_ref()?;
         let argument = problem.arguments.iter().find(|argument| argument.name == input.argument)?;
         let remembered = remembered_for(problem, input.argument);
-        let wanted = Wanted::of(&self.reads, at, remembered, self.expected(at, remembered));
+        let wanted = Wanted::of(&self.reads, at, remembered, self.expected(at, remembered), &self.words);
         let view = View {
             argument,
             remembered,

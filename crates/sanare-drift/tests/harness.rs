@@ -142,6 +142,7 @@ impl Case {
         let mut outcome = run(&path, &self.function, &self.kind, &self.new);
         while let Err(failure) = outcome.result {
             let problem = Problem {
+                words: Default::default(),
                 source: source.clone(),
                 function: self.function.clone(),
                 first_line: 0,
@@ -170,6 +171,7 @@ impl Case {
             return Healed::OldBroken("the old input".into(), layers, source);
         }
         let problem = Problem {
+            words: Default::default(),
             source: original.clone(),
             function: self.function.clone(),
             arguments: old_arguments,

@@ -155,6 +155,13 @@ pub const KEYS: &[Key] = &[
     key("heal.approval_expires", Kind::Duration(HOUR, 30 * DAY), "\"168h\"", "how long a question to a person stands"),
     key("heal.drift.automatic_tiers", Kind::Choices(&["A", "B"]), "[\"A\", \"B\"]", "tiers applied without a person"),
     key(
+        "heal.drift.lexicon",
+        Kind::Texts(20),
+        "[]",
+        "files with words of your own, as in the documents, relative to the project",
+    ),
+    key("heal.drift.layers", Kind::Integer(1, 12), "6", "changes that one offline repair may answer at once"),
+    key(
         "heal.gates.allow_imports",
         Kind::Texts(100),
         "[]",

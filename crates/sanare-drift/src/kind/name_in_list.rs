@@ -6,7 +6,6 @@ use sanare_source::ast::Expr;
 use crate::code::called;
 use crate::code::write::Writer;
 use crate::kind::{Layers, Subject};
-use crate::lexicon::Lexicon;
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
 use crate::problem::Answer;
 use crate::profile::Profile;
@@ -60,8 +59,13 @@ pub fn answer(subject: &Subject) -> Option<Answer> {
         .filter(|(_, item)| !item.trim().is_empty())
         .map(|(position, item)| Seen { name: item.clone(), profile: Profile::default(), position })
         .collect();
-    let context =
-        MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record: false };
+    let words = &subject.problem.words;
+    let context = MatchContext {
+        lexicon: words.lexicon(),
+        contract_aliases: words.aliases(),
+        lockfile: &[],
+        closed_record: false,
+    };
     let mappings = match match_fields(&expected, &seen, &context) {
         Ok(mappings) => mappings,
         Err(refusal) => return Some(Answer::Refused(refusal)),

@@ -11,7 +11,6 @@ use crate::code::object_fit::{self, node, node_read, remembered_profile};
 use crate::code::object_path::{Step, dotted};
 use crate::code::object_reads::{Place, Usage};
 use crate::code::object_view::{Trouble, View};
-use crate::lexicon::Lexicon;
 use crate::matching::{Expected, ImpliedType, MatchContext, Seen, match_fields};
 use crate::problem::{Answer, Mapping, Refusal, Tier};
 
@@ -104,8 +103,8 @@ pub(crate) fn map_record(
     let fields = if old_names.is_empty() { names.len() } else { old_names.len() };
     let accepted = accepted(view, container, &seen)?;
     let context = MatchContext {
-        lexicon: Lexicon::standard(),
-        contract_aliases: &[],
+        lexicon: view.subject.problem.words.lexicon(),
+        contract_aliases: view.subject.problem.words.aliases(),
         lockfile: &accepted,
         closed_record: fields == seen_names.len(),
     };

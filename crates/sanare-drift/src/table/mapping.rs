@@ -2,7 +2,6 @@
 
 use super::{Tables, View};
 use crate::code::table_reads::Key;
-use crate::lexicon::Lexicon;
 use crate::lockfile::Entry;
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
 use crate::problem::{Frame, Mapping, Problem, Refusal};
@@ -100,8 +99,12 @@ impl<'a> Tables<'a> {
         let count = if view.remembered.is_some() { expected.len() } else { needed.len() };
         let closed_record = count == view.header.len();
         let accepted = accepted(&self.accepted, &seen, &needed)?;
-        let context =
-            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &accepted, closed_record };
+        let context = MatchContext {
+            lexicon: self.words.lexicon(),
+            contract_aliases: self.words.aliases(),
+            lockfile: &accepted,
+            closed_record,
+        };
         let mappings = match_fields(&expected, &seen, &context)?;
         for mapping in &mappings {
             if view.header.iter().filter(|name| **name == mapping.seen).count() > 1 {

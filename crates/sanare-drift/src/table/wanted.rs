@@ -1,9 +1,9 @@
 //! The names that are looked for, and the row that holds them.
 
 use crate::code::table_reads::{Key, Reads};
-use crate::lexicon::Lexicon;
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
 use crate::names;
+use crate::problem::Words;
 use crate::profile::Profile;
 use crate::shape::TableShape;
 
@@ -21,6 +21,8 @@ pub struct Wanted {
     pub aliases: Vec<(String, String)>,
     /// All expected fields with what is known of them.
     pub expected: Vec<Expected>,
+    /// What names mean.
+    pub words: Words,
 }
 
 /// A row that qualifies as the header.
@@ -34,7 +36,13 @@ pub struct Row {
 
 impl Wanted {
     /// The names that a reader's rows should have.
-    pub fn of(reads: &Reads, reader: usize, remembered: Option<&TableShape>, expected: Vec<Expected>) -> Self {
+    pub fn of(
+        reads: &Reads,
+        reader: usize,
+        remembered: Option<&TableShape>,
+        expected: Vec<Expected>,
+        words: &Words,
+    ) -> Self {
         let remembered: Vec<String> =
             remembered.map(|table| table.columns.iter().map(|(name, _)| name.clone()).collect()).unwrap_or_default();
         let mut needed: Vec<String> = Vec::new();
@@ -45,7 +53,7 @@ impl Wanted {
             };
             needed.extend(name.filter(|name| !needed.contains(name)));
         }
-        Self { needed, remembered, aliases: reads.aliases.clone(), expected }
+        Self { needed, remembered, aliases: reads.aliases.clone(), expected, words: words.clone() }
     }
 
     /// Letters beyond ASCII in the names.
@@ -126,8 +134,9 @@ impl Wanted {
             .collect();
         let count = if self.remembered.is_empty() { self.needed.len() } else { self.expected.len() };
         let closed_record = count == row.len();
+        let words = &self.words;
         let context =
-            MatchContext { lexicon: Lexicon::standard(), contract_aliases: &[], lockfile: &[], closed_record };
+            MatchContext { lexicon: words.lexicon(), contract_aliases: words.aliases(), lockfile: &[], closed_record };
         match_fields(&self.expected, &seen, &context).is_ok()
     }
 }

@@ -43,7 +43,7 @@ use crate::operations::evidence::{Amounts, recorded};
 use crate::operations::save_patch;
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
-use crate::wire::drift::DriftProposer;
+use crate::wire::drift::{DriftProposer, lexicon};
 use crate::wire::home::stop_path;
 use crate::wire::lockfile::LockBook;
 use crate::wire::model::ModelProposer;
@@ -335,7 +335,14 @@ impl Desk<'_> {
         let lock = Arc::new(lock);
         let mut read = read.ok().map(|target| target.with_lock(Arc::clone(&lock)));
         let shapes = remembered(self.on.store, self.request);
-        let mut drift = DriftProposer { remembered: shapes.clone(), lock };
+        let files = self.on.settings.map(|settings| settings.list("heal.drift.lexicon")).unwrap_or_default();
+        let layers = self.on.settings.map_or(0, |settings| settings.number("heal.drift.layers"));
+        let mut drift = DriftProposer {
+            remembered: shapes.clone(),
+            lock,
+            words: lexicon(&self.request.project_root, &files),
+            layers: usize::try_from(layers).unwrap_or_default(),
+        };
         let mut model = self.on.settings.and_then(|settings| {
             let (root, on) = (&self.request.project_root, self.on);
             ModelProposer::configured(settings, root, on.store, on.clock, on.incident, shapes)

@@ -1,5 +1,6 @@
 //! The offline engine as a proposer: layer by layer, each tried in the sandbox before the next is thought of (C62).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sanare_core::evidence::{Failure, TwinCall};
@@ -7,15 +8,14 @@ use sanare_core::incident::ProposerName;
 use sanare_core::outcome::Reason;
 use sanare_core::port::{Ask, Proposer, Ran, RanState, Subject};
 use sanare_core::proposal::{Candidate, Declined, Tier};
+use sanare_core::value::Value;
+use sanare_drift::lexicon::Lexicon;
 use sanare_drift::lockfile::Entry;
-use sanare_drift::problem::{Answer, Layer, Mapping, Problem, Refusal, Runtime};
+use sanare_drift::problem::{Answer, Layer, Mapping, Problem, Refusal, Runtime, Words};
 use sanare_drift::shape::CallShape;
 use sanare_source::parse::Source;
 
 use crate::wire::lockfile::LockBook;
-
-/// Most layers of one repair (`heal.drift.layers`).
-const LAYERS: usize = 6;
 
 /// The offline engine with what is remembered of the function.
 #[derive(Debug)]
@@ -24,6 +24,47 @@ pub struct DriftProposer {
     pub remembered: Vec<CallShape>,
     /// Mappings accepted before, and those to be accepted.
     pub lock: Arc<LockBook>,
+    /// The owner's own words; or why they could not be read.
+    pub words: Result<Option<Arc<Lexicon>>, String>,
+    /// Most layers of one repair.
+    pub layers: usize,
+}
+
+/// The lexicon with the owner's files (`heal.drift.lexicon`), or why one of them is of no use. Without files the standard
+/// one is meant, and nothing is read.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn lexicon(project_root: &Path, files: &[String]) -> Result<Option<Arc<Lexicon>>, String> {
+    /// A larger file is no list of words.
+    const MOST: u64 = 2 * 1_024 * 1_024;
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let mut texts = Vec::new();
+    for name in files {
+        let path = project_root.join(name);
+        let plain = std::fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST);
+        let text = if plain {
+            std::fs::read_to_string(&path).map_err(|error| error.to_string())
+        } else {
+            Err("no plain file, or too large".to_owned())
+        };
+        texts.push(text.map_err(|why| format!("the lexicon `{name}` cannot be read: {why}"))?);
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let made = Lexicon::with_owner(&texts).map_err(|why| format!("the lexicon is not of its form: {}", why.message))?;
+    Ok(Some(Arc::new(made)))
+}
+
+/// The other names that the contract's fields may come under: expected, seen (I1).
+fn contract_aliases(contract: &Value) -> Vec<(String, String)> {
+    let parts = contract.as_map().into_iter().flatten();
+    parts
+        .filter_map(|(_, part)| part.get("aliases")?.as_map())
+        .flatten()
+        .filter_map(|(name, alias)| Some((name.clone(), alias.as_text()?.to_owned())))
+        .collect()
 }
 
 impl Proposer for DriftProposer {
@@ -33,6 +74,8 @@ impl Proposer for DriftProposer {
 
     fn propose(&mut self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Result<Box<Candidate>, Declined> {
         let mut problem = problem(ask, &self.remembered, subject);
+        let lexicon = self.words.clone().map_err(|why| plain(Reason::Settings, why))?;
+        problem.words = Words::of(lexicon, contract_aliases(&ask.evidence.contract));
         let unused = match self.lock.accepted() {
             Ok(accepted) => {
                 problem.accepted = accepted;
@@ -59,13 +102,14 @@ impl Proposer for DriftProposer {
                     self.lock.offer(&candidate.function, entries(&layers));
                     return Ok(candidate);
                 }
-                Next::Failed(failure) if layers.len() < LAYERS => {
+                Next::Failed(failure) if layers.len() < self.layers => {
                     // The same helper may lack a further name: it is the repair's as it was.
                     let again = helper.is_some() && failing_in(&failure) == helper.as_deref();
                     problem.failure = Failure { by_repair: failure.deliberate && again, ..*failure };
                 }
                 Next::Failed(failure) => {
-                    let text = format!("after {LAYERS} layers it still raises {}: {}", failure.class, failure.message);
+                    let text =
+                        format!("after {} layers it still raises {}: {}", self.layers, failure.class, failure.message);
                     return Err(plain(Reason::NoProposer, text));
                 }
                 Next::Stopped(why) => return Err(plain(Reason::NoProposer, why)),
@@ -102,6 +146,7 @@ pub(crate) fn problem(ask: &Ask<'_>, remembered: &[CallShape], subject: &mut dyn
         arguments: evidence.arguments.clone(),
         remembered: remembered.to_vec(),
         accepted: Vec::new(),
+        words: Words::default(),
         runtime,
     }
 }
