@@ -132,6 +132,9 @@ pub struct Change {
     /// Targets on which no other run may be acting or verifying, and no receipt but those of this change be started or
     /// unknown.
     pub free: Vec<TargetKey>,
+    /// How many acts there were since a moment when the limits were looked at: if it is another number now, the
+    /// decision rests on limits that have moved.
+    pub acts_seen: Option<(Moment, usize)>,
     /// Records of the ledger, in order.
     pub entries: Vec<Entry>,
     /// New observations; one that is there already with the same content is left alone.

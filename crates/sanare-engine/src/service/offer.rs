@@ -16,7 +16,7 @@ use sanare_core::service::port::{Availability, Fitting};
 use sanare_core::service::proposal::Params;
 use sanare_core::service::step::Proposed;
 use sanare_core::service::target::Mark;
-use sanare_core::service::{Action, Declaration, GateReport};
+use sanare_core::service::{Action, Declaration, GateReport, Moment};
 
 use super::turn::Turn;
 
@@ -114,6 +114,16 @@ pub(crate) fn case(
     proposed: &Proposed,
     gates: Option<&GateReport>,
 ) -> Result<Case, StoreFault> {
+    case_and_limits(turn, house, proposed, gates).map(|(case, _)| case)
+}
+
+/// The same, with how many acts there were since when the limits were looked at.
+pub(crate) fn case_and_limits(
+    turn: &Turn<'_>,
+    house: &House,
+    proposed: &Proposed,
+    gates: Option<&GateReport>,
+) -> Result<(Case, (Moment, usize)), StoreFault> {
     let (incident, world) = (&turn.incident, turn.world);
     let (proposal, diagnosis) = (&proposed.proposal, &proposed.diagnosis);
     let (now, application) = (turn.now(), &incident.application);
@@ -141,8 +151,9 @@ pub(crate) fn case(
         flapping: incident.is(sanare_core::service::IncidentFlag::Flapping),
         ..Case::default()
     };
+    let since = now.minus(2 * DAY);
     if proposal.action.is_framework() {
-        return Ok(case);
+        return Ok((case, (since, 0)));
     }
     let target = proposal.target.as_ref();
     match fitting(turn, proposal.action) {
@@ -172,13 +183,13 @@ pub(crate) fn case(
         }
         Err(why) => case.unavailable = Some(why),
     }
+    let acts = world.store.acts(since)?;
     if let Some(target) = target {
-        let acts = world.store.acts(now.minus(2 * DAY))?;
         let planned = Planned { application, target, action: proposal.action };
         case.cooldown_left_ms = rest_left(house.numbers.cooldown, &acts, planned, now).div_ceil(1_000);
         case.counts = counts(&acts, planned, now);
     }
-    Ok(case)
+    Ok((case, (since, acts.len())))
 }
 
 /// What an approval of this proposal covers now.

@@ -1,130 +1,32 @@
 //! Workers that die before and after every write: nothing is acted twice, nothing is lost, nobody is left untold.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use sanare_core::hash::Digest;
-use sanare_core::id::Id;
-use sanare_core::ledger::{ChainBreak, Record};
 use sanare_core::port::StoreFault;
-use sanare_core::port::store::Lease;
-use sanare_core::service::approval::Approval;
-use sanare_core::service::confidence::{FigureKey, Measured};
-use sanare_core::service::context::Context;
-use sanare_core::service::limits::PastAct;
 use sanare_core::service::run::MessageKind;
-use sanare_core::service::{
-    Application, Change, Effect, Incident, Message, Moment, NotMade, Observation, Purpose, Receipt, ReceiptState, Run,
-    ServiceStore, StepName, TargetKey,
-};
+use sanare_core::service::{Change, Effect, Moment, Purpose, Receipt, ReceiptState, ServiceStore, StepName};
 use sanare_engine::service::Loop;
 
+use super::hooked::Hooked;
 use super::theatre::{Script, Stage, turn};
 
 /// A store that a worker dies on: at one write, before it or after it, and from then on it answers nothing.
-struct Mortal<'a> {
-    inner: &'a dyn ServiceStore,
-    /// Writes that are still made.
-    left: std::sync::Mutex<Cell<usize>>,
-    after: bool,
-}
-
-impl Mortal<'_> {
-    fn is_dead(&self) -> bool {
-        self.left.lock().unwrap().get() == 0
-    }
-
-    fn alive<T>(&self, look: impl FnOnce(&dyn ServiceStore) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
-        if self.is_dead() { Err(StoreFault::Busy) } else { look(self.inner) }
-    }
-}
-
-impl ServiceStore for Mortal<'_> {
-    fn commit(&self, change: &Change) -> Result<Vec<Record>, NotMade> {
-        let left = self.left.lock().unwrap();
-        match left.get() {
-            0 => Err(StoreFault::Busy.into()),
-            1 => {
-                left.set(0);
-                if self.after {
-                    self.inner.commit(change)?;
-                }
-                Err(StoreFault::Busy.into())
+fn mortal<'a>(inner: &'a dyn ServiceStore, left: &'a AtomicUsize, after: bool) -> Hooked<'a> {
+    let commit = move |store: &dyn ServiceStore, change: &Change| match left.load(Relaxed) {
+        0 => Err(StoreFault::Busy.into()),
+        1 => {
+            left.store(0, Relaxed);
+            if after {
+                store.commit(change)?;
             }
-            more => {
-                left.set(more - 1);
-                self.inner.commit(change)
-            }
+            Err(StoreFault::Busy.into())
         }
-    }
-    fn incident(&self, id: &Id) -> Result<Option<Incident>, StoreFault> {
-        self.alive(|store| store.incident(id))
-    }
-    fn newest_of(&self, fingerprint: &Digest) -> Result<Option<Incident>, StoreFault> {
-        self.alive(|store| store.newest_of(fingerprint))
-    }
-    fn newest_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault> {
-        self.alive(|store| store.newest_incidents(limit))
-    }
-    fn run(&self, incident: &Id) -> Result<Option<Run>, StoreFault> {
-        self.alive(|store| store.run(incident))
-    }
-    fn due(&self, now: Moment, limit: usize) -> Result<Vec<Run>, StoreFault> {
-        self.alive(|store| store.due(now, limit))
-    }
-    fn observations(&self, ids: &[Id]) -> Result<Vec<Observation>, StoreFault> {
-        self.alive(|store| store.observations(ids))
-    }
-    fn recent(&self, application: &Application, limit: usize) -> Result<Vec<Observation>, StoreFault> {
-        self.alive(|store| store.recent(application, limit))
-    }
-    fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {
-        self.alive(|store| store.snapshot(digest))
-    }
-    fn service_receipt(&self, id: &Id) -> Result<Option<Receipt>, StoreFault> {
-        self.alive(|store| store.service_receipt(id))
-    }
-    fn receipts_of(&self, incident: &Id) -> Result<Vec<Receipt>, StoreFault> {
-        self.alive(|store| store.receipts_of(incident))
-    }
-    fn unsettled(&self) -> Result<Vec<Receipt>, StoreFault> {
-        self.alive(|store| store.unsettled())
-    }
-    fn approval(&self, id: &Id) -> Result<Option<Approval>, StoreFault> {
-        self.alive(|store| store.approval(id))
-    }
-    fn waiting_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
-        self.alive(|store| store.waiting_approvals())
-    }
-    fn acts(&self, since: Moment) -> Result<Vec<PastAct>, StoreFault> {
-        self.alive(|store| store.acts(since))
-    }
-    fn measured(&self, key: &FigureKey) -> Result<Vec<Measured>, StoreFault> {
-        self.alive(|store| store.measured(key))
-    }
-    fn measured_of(&self, receipt: &Id) -> Result<Option<Measured>, StoreFault> {
-        self.alive(|store| store.measured_of(receipt))
-    }
-    fn target_in_use(&self, target: &TargetKey, besides: &Id) -> Result<bool, StoreFault> {
-        self.alive(|store| store.target_in_use(target, besides))
-    }
-    fn outbox(&self, limit: usize) -> Result<Vec<Message>, StoreFault> {
-        self.alive(|store| store.outbox(limit))
-    }
-    fn delivered(&self, key: &str) -> Result<(), StoreFault> {
-        self.alive(|store| store.delivered(key))
-    }
-    fn lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
-        self.alive(|store| store.lease(key, holder, now, millis))
-    }
-    fn release(&self, lease: &Lease) -> Result<(), StoreFault> {
-        self.alive(|store| store.release(lease))
-    }
-    fn records_of(&self, incident: &Id) -> Result<Vec<Record>, StoreFault> {
-        self.alive(|store| store.records_of(incident))
-    }
-    fn verify_chain(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
-        self.alive(|store| store.verify_chain())
-    }
+        more => {
+            left.store(more - 1, Relaxed);
+            store.commit(change)
+        }
+    };
+    Hooked { inner, commit: Box::new(commit), is_dead: Box::new(move || left.load(Relaxed) == 0) }
 }
 
 /// Plays a script with a worker that dies at the given writes of the loop, one after the other; reports are made by
@@ -132,21 +34,16 @@ impl ServiceStore for Mortal<'_> {
 fn play(script: &Script, deaths: &[(usize, bool)]) -> usize {
     let stage = Stage::new(script);
     let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
-    let mortals: Vec<Mortal<'_>> = deaths
-        .iter()
-        .chain(&[(usize::MAX, false)])
-        .map(|(at, after)| Mortal {
-            inner: stage.store.as_ref(),
-            left: std::sync::Mutex::new(Cell::new(*at)),
-            after: *after,
-        })
-        .collect();
+    let lives: Vec<(AtomicUsize, bool)> =
+        deaths.iter().chain(&[(usize::MAX, false)]).map(|(at, after)| (AtomicUsize::new(*at), *after)).collect();
+    let mortals: Vec<Hooked<'_>> =
+        lives.iter().map(|(left, after)| mortal(stage.store.as_ref(), left, *after)).collect();
     let mut died = 0;
     let mut worker = Loop::new(stage.world(&mortals[0]), "worker");
     for _ in 0..=script.minutes * 4 {
         report(&stage, &reporter);
         while worker.tick(50).is_err() {
-            assert!(mortals[died].is_dead(), "a fault that nobody made");
+            assert!((mortals[died].is_dead)(), "a fault that nobody made");
             died += 1;
             worker = Loop::new(stage.world(&mortals[died]), "worker");
         }
@@ -313,7 +210,8 @@ fn after_a_death_between_receipt_and_call() {
         ));
         // The write that starts the receipt is the eighth of the loop; its answer is lost.
         let stage = Stage::new(&script);
-        let dying = Mortal { inner: stage.store.as_ref(), left: std::sync::Mutex::new(Cell::new(8)), after: true };
+        let left = AtomicUsize::new(8);
+        let dying = mortal(stage.store.as_ref(), &left, true);
         let (reporter, first) =
             (Loop::new(stage.world(stage.store.as_ref()), "reporter"), Loop::new(stage.world(&dying), "worker"));
         report(&stage, &reporter);

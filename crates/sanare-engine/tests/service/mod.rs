@@ -2,8 +2,10 @@
 
 mod agents;
 mod crash;
+mod hooked;
 mod properties;
 mod theatre;
+mod together;
 
 use std::path::{Path, PathBuf};
 

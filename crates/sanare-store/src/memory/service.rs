@@ -55,6 +55,11 @@ impl Service {
         if let Some(target) = change.free.iter().find(|target| self.in_use(target, &runs, &settling)) {
             return Err(NotMade::InUse(target.to_string()));
         }
+        if let Some((since, seen)) = change.acts_seen
+            && self.acts.iter().filter(|act| act.at >= since).count() != seen
+        {
+            return Err(NotMade::Moved("the limits".to_owned()));
+        }
         for seen in &change.observations {
             let known = self.observations.iter().find(|known| same_source(known, seen));
             if known.is_some_and(|known| known.content() != seen.content()) {

@@ -516,6 +516,31 @@ fn figures_and_acts_count_a_receipt_once() {
     );
 }
 
+/// Two workers that looked at the same limits: the second one's act is not counted beside them.
+#[test]
+fn limits_that_moved_stop_the_change() {
+    check(
+        |store| {
+            let act = |name: &str| PastAct {
+                at: at(1),
+                receipt: Id::from_text(name),
+                application: Application::parse("fraud").unwrap(),
+                target: target(),
+                action: Action::ReloadModel,
+                failed: false,
+            };
+            let made = |name: &str, seen| Change { acts: vec![act(name)], acts_seen: Some((at(0), seen)), ..change() };
+            store.commit(&made("rct_a", 0)).unwrap();
+            assert!(matches!(store.commit(&made("rct_b", 0)), Err(NotMade::Moved(_))));
+            store.commit(&made("rct_b", 1)).unwrap();
+            // What lies before the moment does not matter.
+            let later = Change { acts_seen: Some((at(2), 0)), ..change() };
+            store.commit(&later).unwrap();
+        },
+        |store| assert_eq!(store.acts(at(0)).unwrap().len(), 2),
+    );
+}
+
 #[test]
 fn a_message_is_queued_once_and_taken_out_once_delivered() {
     check(

@@ -325,39 +325,36 @@ impl std::fmt::Debug for ScriptedAgent {
 /// A clock that stands until it is moved.
 #[derive(Debug)]
 pub struct HandClock {
-    wall: std::cell::Cell<u64>,
-    elapsed: std::cell::Cell<u64>,
-    chance: std::cell::Cell<u128>,
+    /// Wall and monotonic milliseconds, and what was drawn of chance.
+    shows: Mutex<(u64, u64, u128)>,
 }
 
 impl HandClock {
     /// One that shows this time.
     pub fn at(moment: Moment) -> Self {
-        Self {
-            wall: std::cell::Cell::new(moment.millis()),
-            elapsed: std::cell::Cell::new(0),
-            chance: std::cell::Cell::new(1),
-        }
+        Self { shows: Mutex::new((moment.millis(), 0, 1)) }
     }
 
     /// Moves it on.
     pub fn pass(&self, millis: u64) {
-        self.wall.set(self.wall.get() + millis);
-        self.elapsed.set(self.elapsed.get() + millis);
+        let mut shows = locked(&self.shows);
+        shows.0 += millis;
+        shows.1 += millis;
     }
 }
 
 impl crate::port::Clock for HandClock {
     fn now(&self) -> u64 {
-        self.wall.get()
+        locked(&self.shows).0
     }
 
     fn elapsed(&self) -> u64 {
-        self.elapsed.get()
+        locked(&self.shows).1
     }
 
     fn chance(&self) -> u128 {
-        self.chance.set(self.chance.get() + 1);
-        self.chance.get()
+        let mut shows = locked(&self.shows);
+        shows.2 += 1;
+        shows.2
     }
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::check::same;
 use super::gather::gather;
 use crate::service::LEASE_MS;
-use crate::service::offer::{House, binding, case, fitting};
+use crate::service::offer::{House, binding, case_and_limits, fitting};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
 
 /// Milliseconds within which a call begins after its receipt was started, or not at all.
@@ -52,12 +52,17 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
         }
         Some(_) => {}
     }
+    let looked = turn.world.clock.elapsed();
     let approved = match admitted(turn, &checked, &receipt, &fitting)? {
         Ok(approved) => approved,
         Err(why) => return again(turn, checked, receipt, &why),
     };
+    let begun = turn.world.clock.elapsed();
+    if begun.saturating_sub(looked) > BEGIN_MS {
+        return again(turn, checked, receipt, "what was looked at is too old");
+    }
     let started = start(turn, receipt)?;
-    called(turn, approved, started, fitting.adapter)
+    called(turn, approved, started, fitting.adapter, begun)
 }
 
 /// The re-check: everything that was decided is decided again now, in the words of the moment.
@@ -73,7 +78,8 @@ fn admitted(
         return Ok(Err(unchanged.reason.to_string()));
     }
     let house = House::of(turn);
-    let case = case(turn, &house, &checked.proposed, Some(&checked.gates))?;
+    let (case, acts_seen) = case_and_limits(turn, &house, &checked.proposed, Some(&checked.gates))?;
+    turn.change.acts_seen = Some(acts_seen);
     let decision = policy::judge(&case, &house.numbers, &house.policy);
     let approval = match &receipt.approval {
         Some(id) => turn.world.store.approval(id)?,
@@ -88,6 +94,7 @@ fn admitted(
 
 /// Nothing was sent, and nothing will be on this receipt: back to the proposal, which is judged anew.
 fn again(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt, why: &str) -> Result<(), NotMade> {
+    turn.change.acts_seen = None;
     put_away(turn, why)?;
     if !turn.change.receipts.iter().any(|(known, _)| known.id == receipt.id) {
         settle_unsent(turn, receipt);
@@ -191,16 +198,16 @@ fn called(
     approved: Approved<Checked>,
     receipt: Receipt,
     adapter: &dyn Adapter,
+    begun: u64,
 ) -> Result<(), NotMade> {
     let intent = Intent::of(&receipt, adapter.declaration().timeout_ms);
-    let acted = call(turn, adapter, &intent, &receipt);
+    let acted = call(turn, adapter, &intent, begun);
     took(turn, approved.inner().clone(), receipt, &acted, adapter)
 }
 
-/// Calls the adapter, if it is still now.
-pub(crate) fn call(turn: &Turn<'_>, adapter: &dyn Adapter, intent: &Intent, receipt: &Receipt) -> Acted {
-    let began = receipt.started_at.map_or(0, |at| turn.now().since(at) / 1_000);
-    if began > BEGIN_MS {
+/// Calls the adapter, if that can still begin in time after its receipt began to be started.
+pub(crate) fn call(turn: &Turn<'_>, adapter: &dyn Adapter, intent: &Intent, begun: u64) -> Acted {
+    if turn.world.clock.elapsed().saturating_sub(begun) > BEGIN_MS {
         return Acted::plain(Effect::NotStarted);
     }
     catch_unwind(AssertUnwindSafe(|| adapter.act(intent))).unwrap_or_else(|_| Acted::plain(Effect::Unknown))
@@ -292,9 +299,10 @@ fn act_again(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt, fitting: &
         return unknown(turn, receipt);
     }
     turn.note("started", &json!({ "receipt": receipt.id, "action": receipt.key.action, "again": true }));
+    let begun = turn.world.clock.elapsed();
     turn.commit()?;
     let receipt = Receipt { started_at: Some(turn.now()), ..receipt };
     let intent = Intent::of(&receipt, fitting.adapter.declaration().timeout_ms);
-    let acted = call(turn, fitting.adapter, &intent, &receipt);
+    let acted = call(turn, fitting.adapter, &intent, begun);
     took(turn, checked, receipt, &acted, fitting.adapter)
 }

@@ -64,9 +64,10 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     turn.note("started", &json!({ "receipt": id, "undo_of": receipt.id, "fence": undo.fence }));
     let undoing = Undoing { undo: Some(id), ..undoing };
     turn.run.step = Step::Undoing(Box::new(undoing.clone()));
+    let begun = turn.world.clock.elapsed();
     turn.commit()?;
     let intent = Intent::of(&undo, fitting.adapter.declaration().timeout_ms);
-    let acted = call(turn, fitting.adapter, &intent, &undo);
+    let acted = call(turn, fitting.adapter, &intent, begun);
     let effect = match acted.effect {
         Effect::Unknown if fitting.adapter.state(&undo) == WorldState::After => Effect::Done,
         other => other,

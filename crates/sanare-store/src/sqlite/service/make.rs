@@ -149,6 +149,11 @@ fn expected(to: &Transaction<'_>, change: &Change) -> Result<(), Stopped> {
             return refuse(NotMade::InUse(target.to_string()));
         }
     }
+    if let Some((since, seen)) = change.acts_seen
+        && rows::acts_since(to, since)? != seen
+    {
+        return refuse(NotMade::Moved("the limits".to_owned()));
+    }
     for incident in change.incidents.iter().filter(|incident| incident.status() != Status::Closed) {
         let mut statement = to.prepare_cached(include_str!("../../../sql/sqlite/service_incident_open_of.sql"))?;
         let other = params![incident.fingerprint.as_str(), incident.id.as_str()];

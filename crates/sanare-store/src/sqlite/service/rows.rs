@@ -2,9 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sanare_core::id::Id;
-use sanare_core::service::TargetKey;
+use sanare_core::service::{Moment, TargetKey};
 
-use super::super::Trouble;
+use super::super::{Trouble, stored};
 
 /// Whether a run other than these acts on or verifies a target, or a receipt other than these is started or unknown.
 pub(super) fn in_use(
@@ -38,4 +38,11 @@ pub(super) fn word(connection: &Connection, statement: &str, by: &str) -> Result
 pub(super) fn revision(connection: &Connection, incident: &Id) -> Result<Option<u64>, Trouble> {
     let mut statement = connection.prepare_cached(include_str!("../../../sql/sqlite/service_run_revision.sql"))?;
     Ok(statement.query_row(params![incident.as_str()], |row| super::super::number(row, 0)).optional()?)
+}
+
+/// How many acts there were since a moment.
+pub(super) fn acts_since(connection: &Connection, since: Moment) -> Result<usize, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../../sql/sqlite/service_acts_count.sql"))?;
+    let count = statement.query_row(params![stored(since.micros())?], |row| super::super::number(row, 0))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }

@@ -1,0 +1,120 @@
+//! Several runs and several workers at once: one act in flight on a target, limits that hold, a call that begins in time.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use sanare_core::id::Id;
+use sanare_core::service::limits::PastAct;
+use sanare_core::service::port::scripted::Reaction;
+use sanare_core::service::{Action, Application, Change, Condition, IncidentKind, ReceiptState, StepName, TargetKey};
+use sanare_engine::service::{Loop, Reported};
+
+use super::hooked::Hooked;
+use super::theatre::{Script, Stage, symptom, turn};
+
+fn stage(text: &str) -> Stage {
+    Stage::new(&toml::from_str::<Script>(text).unwrap())
+}
+
+const RESTART: &str = "kind = \"unreachable\"\nminutes = 30\n[[target]]\naction = \"restart_component\"\n";
+
+/// A second incident that wants the same target waits until the first one's verification is over, and then begins with
+/// fresh evidence.
+#[test]
+fn one_act_in_flight_on_a_target() {
+    let stage = stage(&format!("policy = 'cooldown = {{ first = \"1s\", max = \"2s\" }}'\n{RESTART}"));
+    let workers =
+        [Loop::new(stage.world(stage.store.as_ref()), "one"), Loop::new(stage.world(stage.store.as_ref()), "two")];
+    let other = symptom(IncidentKind::ErrorRateHigh, Condition::Firing, vec![(stage.reading(), 1.0)]);
+    let Reported::Opened(second) = workers[0].report(&other).unwrap() else { panic!("it opens") };
+    let mut seen = Vec::new();
+    for minute in 0..30 * 4 {
+        for worker in &workers {
+            turn(&stage, worker);
+        }
+        let first = stage.incident.borrow().clone().unwrap();
+        let acting = [&first, &second].map(|id| {
+            let step = stage.store.run(id).unwrap().unwrap().step.name();
+            matches!(step, StepName::Prepared | StepName::Applied | StepName::Undoing)
+        });
+        assert!(!(acting[0] && acting[1]), "two act on one target at {minute}");
+        seen.push(acting);
+        stage.clock.pass(15_000);
+    }
+    assert!(seen.iter().any(|acting| acting[0]) && seen.iter().any(|acting| acting[1]), "each had its turn");
+    let rounds = stage.store.records_of(&second).unwrap().iter().filter(|record| record.step == "evident").count();
+    assert!(rounds >= 2, "it began anew after it was held");
+}
+
+/// A worker that stands still after the receipt was started: by then it is too late to call.
+#[test]
+fn a_worker_that_stands_still_does_not_call() {
+    let stage = stage(RESTART);
+    let slow = Hooked::new(
+        stage.store.as_ref(),
+        Box::new(|store, change| {
+            let made = store.commit(change);
+            if starts(change) {
+                stage.clock.pass(10_000);
+            }
+            made
+        }),
+    );
+    let worker = Loop::new(stage.world(&slow), "worker");
+    turn(&stage, &worker);
+    let adapter = &stage.house.adapters[&Action::RestartComponent];
+    assert_eq!(adapter.calls.lock().unwrap().len(), 0, "ten seconds lay between the receipt and the call");
+    let id = stage.incident.borrow().clone().unwrap();
+    let receipts = stage.store.receipts_of(&id).unwrap();
+    assert_eq!(receipts[0].effect.map(|effect| effect.word()), Some("not_started"));
+}
+
+/// Two applications share the window of all acts: the second one's decision rests on a count that has moved.
+#[test]
+fn limits_hold_for_workers_that_look_at_once() {
+    let stage = stage(&format!("policy = \"windows = {{ all = {{ hour = 1, day = 50 }} }}\"\n{RESTART}"));
+    // Somebody else acts just before the start is written.
+    let done = AtomicBool::new(false);
+    let rival = Hooked::new(
+        stage.store.as_ref(),
+        Box::new(|store, change| {
+            if starts(change) && !done.swap(true, Relaxed) {
+                let act = PastAct {
+                    receipt: Id::from_text("rct_rival"),
+                    application: Application::parse("churn").unwrap(),
+                    target: TargetKey::parse("command:churn/restart").unwrap(),
+                    ..change.acts[0].clone()
+                };
+                store.commit(&Change { now: change.now, acts: vec![act], ..Change::default() }).unwrap();
+            }
+            store.commit(change)
+        }),
+    );
+    let racing = Loop::new(stage.world(&rival), "racing");
+    turn(&stage, &racing);
+    let adapter = &stage.house.adapters[&Action::RestartComponent];
+    assert_eq!(adapter.calls.lock().unwrap().len(), 0, "the window was full when it was written");
+    turn(&stage, &racing);
+    let id = stage.incident.borrow().clone().unwrap();
+    let step = stage.store.run(&id).unwrap().unwrap().step.name();
+    assert_eq!((step, adapter.calls.lock().unwrap().len()), (StepName::Waiting, 0), "then a person is asked");
+}
+
+/// An adapter that is called twice by mistake would change twice: the loop never does.
+#[test]
+fn many_workers_call_once() {
+    let stage = stage(RESTART);
+    let workers: Vec<Loop<'_>> = (0..8).map(|_| Loop::new(stage.world(stage.store.as_ref()), "same name")).collect();
+    stage.house.adapters[&Action::RestartComponent].reactions.lock().unwrap().push_back(Reaction::Obeys);
+    for _ in 0..8 {
+        for worker in &workers {
+            turn(&stage, worker);
+        }
+        stage.clock.pass(15_000);
+    }
+    assert_eq!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1);
+}
+
+/// Whether this change starts a receipt.
+fn starts(change: &Change) -> bool {
+    change.receipts.iter().any(|(receipt, _)| receipt.state == ReceiptState::Started)
+}

@@ -1,0 +1,1 @@
+SELECT count(*) FROM service_acts WHERE at >= ?1
