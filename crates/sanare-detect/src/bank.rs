@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sanare_core::service::{
-    Application, Component, Condition, Flag, IncidentKind, Labels, Moment, Observation, Signal,
+    Application, Component, Condition, Flag, IncidentKind, Labels, Moment, Observation, ObservationKind, Signal,
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub use saved::{Saved, Unread};
 pub use settings::{BudgetRule, DriftFor, HealthSign, QualityFor, Settings};
 
 use crate::budget::{Burn, Half};
-use crate::health::Life;
+use crate::health::{Life, Sign};
 use crate::hold::Change;
 use crate::order;
 use crate::presence::News;
@@ -54,13 +54,28 @@ type BurnKey = (Application, Component, Labels, String);
 #[derive(Clone, Debug)]
 pub struct Bank {
     settings: Arc<Settings>,
-    series: BTreeMap<Series, SeriesState>,
-    spots: BTreeMap<Spot, SpotState>,
+    /// Places of rules in the settings, by application and signal.
+    rules: BTreeMap<(Application, Signal), Vec<usize>>,
+    /// Places in `series` and `spots` by name: a name is looked up once an observation.
+    series_by_name: BTreeMap<Series, usize>,
+    series: Vec<Followed>,
+    spots_by_name: BTreeMap<Spot, usize>,
+    spots: Vec<(Spot, SpotState)>,
     lives: BTreeMap<Place, Life>,
     burns: BTreeMap<BurnKey, Burn>,
+    /// Series that are signs of life, by component.
+    signs: BTreeMap<Place, Vec<usize>>,
     /// Series of each application.
     counts: BTreeMap<Application, usize>,
     sequence: u64,
+}
+
+/// A series that is followed, and the place of its spot.
+#[derive(Clone, Debug)]
+struct Followed {
+    series: Series,
+    spot: usize,
+    state: SeriesState,
 }
 
 /// What came of one observation.
@@ -77,12 +92,20 @@ pub struct Noted {
 impl Bank {
     /// A bank that has seen nothing.
     pub fn new(settings: Arc<Settings>) -> Self {
+        let mut rules: BTreeMap<(Application, Signal), Vec<usize>> = BTreeMap::new();
+        for (place, (application, rule)) in settings.rules.iter().enumerate() {
+            rules.entry((application.clone(), rule.draft().signal.clone())).or_default().push(place);
+        }
         Self {
             settings,
-            series: BTreeMap::new(),
-            spots: BTreeMap::new(),
+            rules,
+            series_by_name: BTreeMap::new(),
+            series: Vec::new(),
+            spots_by_name: BTreeMap::new(),
+            spots: Vec::new(),
             lives: BTreeMap::new(),
             burns: BTreeMap::new(),
+            signs: BTreeMap::new(),
             counts: BTreeMap::new(),
             sequence: 0,
         }
@@ -100,57 +123,56 @@ impl Bank {
             signal: observation.signal.clone(),
         };
         let series = Series { spot, labels: observation.labels.clone() };
-        if !self.series.contains_key(&series) {
-            if self.is_crowded(&series.spot.application) {
-                return Noted { crowded: true, ..Noted::default() };
+        let at = match self.series_by_name.get(&series) {
+            Some(at) => *at,
+            None if self.is_crowded(&series.spot.application) => return Noted { crowded: true, ..Noted::default() },
+            None => {
+                let sign = self.settings.sign_of(&series.spot.application, &series.spot.signal);
+                let sign = (observation.kind() == ObservationKind::Health).then_some(sign);
+                self.follow(series, sign)
             }
-            let state = SeriesState::new(&self.settings, &series, observation.kind());
-            self.insert(series.clone(), state);
-        }
-        self.take(&series, observation)
+        };
+        self.take(at, observation)
     }
 
-    fn take(&mut self, series: &Series, observation: &Observation) -> Noted {
+    fn take(&mut self, at: usize, observation: &Observation) -> Noted {
         let now = observation.arrival_time;
-        let settings = Arc::clone(&self.settings);
-        let Some(state) = self.series.get_mut(series) else { return Noted::default() };
+        let Some(Followed { series, spot, state }) = self.series.get_mut(at) else { return Noted::default() };
         let reading = series::reading(observation);
-        let order = settings.order_of(&observation.source);
+        let order = self.settings.order_of(&observation.source);
         let place = order.admit(&mut state.path.line, reading, now);
         state.path.lag = order.lag;
         let mut noted = Noted { flags: place.flag().into_iter().collect(), ..Noted::default() };
         if place.is_arrival() {
-            noted.findings.extend(state.whole(&settings, series, observation));
-            let spot = self.spots.entry(series.spot.clone()).or_default();
-            let news = spot.presence.hear(observation.event_time, now);
-            noted.findings.extend(settings.missing(&series.spot, spot, news));
+            noted.findings.extend(state.whole(&self.settings, series, observation));
+            if let Some((spot, known)) = self.spots.get_mut(*spot) {
+                let news = known.presence.hear(observation.event_time, now);
+                noted.findings.extend(self.settings.missing(spot, known, news));
+            }
         } else if place == order::Place::Late {
-            noted.findings.extend(state.feed(&settings, series, Input::Late(reading)));
+            noted.findings.extend(state.feed(&self.settings, series, Input::Late(reading)));
         }
-        noted.findings.extend(self.release(series, now));
+        noted.findings.extend(self.release(at, now));
         noted
     }
 
     /// Time has come to `now`, by a clock that does not jump.
     pub fn tick(&mut self, now: Moment) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let settings = Arc::clone(&self.settings);
-        let waiting = self.series.iter().filter(|(_, state)| state.is_waiting());
-        let waiting: Vec<Series> = waiting.map(|(series, _)| series.clone()).collect();
-        for series in waiting {
-            findings.extend(self.release(&series, now));
+        // By name, so that the order of findings does not depend on the order in which series came, or were loaded.
+        let places: Vec<usize> = self.series_by_name.values().copied().collect();
+        for at in &places {
+            if self.series.get(*at).is_some_and(|followed| followed.state.is_waiting()) {
+                findings.extend(self.release(*at, now));
+            }
         }
-        for (spot, state) in &mut self.spots {
-            let news = settings.expect_of(&spot.signal).tick(&mut state.presence, now);
-            findings.extend(settings.missing(spot, state, news));
+        for at in self.spots_by_name.values() {
+            let Some((spot, state)) = self.spots.get_mut(*at) else { continue };
+            let news = self.settings.expect_of(&spot.signal).tick(&mut state.presence, now);
+            findings.extend(self.settings.missing(spot, state, news));
         }
-        let away = |(series, state): &(&Series, &SeriesState)| {
-            let patience = self.patience(&settings, &series.spot);
-            state.freezes_at(patience, now.minus(state.path.lag)).is_some()
-        };
-        let away: Vec<Series> = self.series.iter().filter(away).map(|(series, _)| series.clone()).collect();
-        for series in away {
-            findings.extend(self.freeze(&series, None, now));
+        for at in places {
+            findings.extend(self.freeze(at, None, now));
         }
         for ((application, component), life) in &mut self.lives {
             let ended = life.tick(now);
@@ -159,95 +181,95 @@ impl Bank {
         findings
     }
 
-    /// What the watermark has passed goes to the detectors, in order; series that make one ratio go together.
-    fn release(&mut self, series: &Series, now: Moment) -> Vec<Finding> {
-        let mut released: Vec<(Series, Reading)> = Vec::new();
-        for one in self.together(series) {
-            let readings = self.series.get_mut(&one).map(|state| state.released(now));
-            released.extend(readings.into_iter().flatten().map(|reading| (one.clone(), reading)));
+    /// What the watermark has passed goes to the detectors, in order; series that make one ratio, or tell of one component's
+    /// life, go together.
+    fn release(&mut self, at: usize, now: Moment) -> Vec<Finding> {
+        let mut released: Vec<(usize, Reading)> = Vec::new();
+        for one in self.together(at) {
+            let readings = self.series.get_mut(one).map(|followed| followed.state.released(now));
+            released.extend(readings.into_iter().flatten().map(|reading| (one, reading)));
         }
-        // Failed requests before all requests of the same moment: the ratio is judged with the latter.
-        released.sort_by_key(|(one, reading)| (reading.at(), !self.is_bad_half(one)));
-        released.into_iter().flat_map(|(one, reading)| self.give(&one, reading, now)).collect()
+        if released.iter().any(|(one, _)| *one != at) {
+            // Failed requests before all requests of the same moment: the ratio is judged with the latter. Else by name.
+            let name = |one: usize| self.series.get(one).map(|followed| &followed.series);
+            let key = |one: usize, reading: &Reading| (reading.at(), !self.is_bad_half(one), name(one));
+            released.sort_by(|(a, left), (b, right)| key(*a, left).cmp(&key(*b, right)));
+        }
+        released.into_iter().flat_map(|(one, reading)| self.give(one, reading, now)).collect()
     }
 
-    fn give(&mut self, series: &Series, reading: Reading, now: Moment) -> Vec<Finding> {
-        let settings = Arc::clone(&self.settings);
-        let mut findings = self.freeze(series, Some(reading.at()), now);
-        let Some(state) = self.series.get_mut(series) else { return findings };
-        let spot = self.spots.entry(series.spot.clone()).or_default();
-        if let Some(every) = state.path.interval.learn(reading.at()) {
-            spot.presence.teach(every);
+    fn give(&mut self, at: usize, reading: Reading, now: Moment) -> Vec<Finding> {
+        let mut findings = self.freeze(at, Some(reading.at()), now);
+        let Some(Followed { series, spot, state }) = self.series.get_mut(at) else { return findings };
+        if let Some((spot, known)) = self.spots.get_mut(*spot) {
+            if let Some(every) = state.path.interval.learn(reading.at()) {
+                known.presence.teach(every);
+            }
+            let news = known.presence.read(reading);
+            findings.extend(self.settings.missing(spot, known, news));
         }
-        let news = spot.presence.read(reading);
-        findings.extend(settings.missing(&series.spot, spot, news));
-        findings.extend(state.feed(&settings, series, Input::Reading(reading)));
+        findings.extend(state.feed(&self.settings, series, Input::Reading(reading)));
         if let Some(sign) = state.sign {
             let place = Where { application: &series.spot.application, component: &series.spot.component };
             let life = self.lives.entry((place.application.clone(), place.component.clone())).or_default();
             findings.extend(life.step(sign, Input::Reading(reading)).into_iter().map(|beat| place.beat(beat)));
         }
-        findings.extend(self.burn(series, Input::Reading(reading)));
+        findings.extend(self.burn(at, Input::Reading(reading)));
         findings
     }
 
-    /// This series, and the one that makes a ratio with it.
-    fn together(&self, series: &Series) -> Vec<Series> {
-        let mut all = vec![series.clone()];
-        let Spot { application, signal, .. } = &series.spot;
-        for rule in self.settings.budgets.iter().filter(|rule| rule.application == *application) {
-            let other = match signal {
-                signal if *signal == rule.bad => &rule.all,
-                signal if *signal == rule.all => &rule.bad,
-                _ => continue,
-            };
+    /// This series, and those that go together with it.
+    fn together(&self, at: usize) -> Vec<usize> {
+        let mut all = vec![at];
+        let Some(Followed { series, state, .. }) = self.series.get(at) else { return all };
+        for (rule, half) in
+            state.halves.iter().filter_map(|(rule, half)| Some((self.settings.budgets.get(*rule)?, half)))
+        {
+            let other = if *half == Half::Bad { &rule.all } else { &rule.bad };
             let mut partner = series.clone();
             partner.spot.signal.clone_from(other);
-            if !all.contains(&partner) {
-                all.push(partner);
-            }
+            let partner = self.series_by_name.get(&partner).copied();
+            all.extend(partner.filter(|partner| !all.contains(partner)));
+        }
+        if state.sign.is_some() {
+            let place = (series.spot.application.clone(), series.spot.component.clone());
+            let others = self.signs.get(&place).into_iter().flatten();
+            all.extend(others.filter(|other| **other != at));
         }
         all
     }
 
-    fn is_bad_half(&self, series: &Series) -> bool {
-        let Spot { application, signal, .. } = &series.spot;
-        self.settings.budgets.iter().any(|rule| rule.application == *application && rule.bad == *signal)
+    fn is_bad_half(&self, at: usize) -> bool {
+        self.series.get(at).is_some_and(|followed| followed.state.halves.iter().any(|(_, half)| *half == Half::Bad))
     }
 
     /// Tells the detectors of a series that it stays away: before its next reading, or when the watermark has passed the
     /// time that it may stay away.
-    fn freeze(&mut self, series: &Series, next: Option<Moment>, now: Moment) -> Vec<Finding> {
-        let settings = Arc::clone(&self.settings);
-        let patience = self.patience(&settings, &series.spot);
-        let Some(state) = self.series.get_mut(series) else { return Vec::new() };
+    fn freeze(&mut self, at: usize, next: Option<Moment>, now: Moment) -> Vec<Finding> {
+        let Some(Followed { series, spot, state }) = self.series.get_mut(at) else { return Vec::new() };
+        let presence = self.spots.get(*spot).map(|(_, spot)| &spot.presence);
+        let patience = presence.and_then(|presence| self.settings.expect_of(&series.spot.signal).patience(presence));
         let until = next.unwrap_or_else(|| now.minus(state.path.lag));
         let Some(due) = state.freezes_at(patience, until) else { return Vec::new() };
         state.path.frozen = true;
-        let mut findings = state.feed(&settings, series, Input::Missing(due));
-        findings.extend(self.burn(series, Input::Missing(due)));
+        let mut findings = state.feed(&self.settings, series, Input::Missing(due));
+        findings.extend(self.burn(at, Input::Missing(due)));
         findings
     }
 
-    fn patience(&self, settings: &Settings, spot: &Spot) -> Option<u64> {
-        let presence = &self.spots.get(spot)?.presence;
-        settings.expect_of(&spot.signal).patience(presence)
-    }
-
-    fn burn(&mut self, series: &Series, input: Input) -> Vec<Finding> {
-        let Spot { application, component, signal } = &series.spot;
+    fn burn(&mut self, at: usize, input: Input) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for rule in self.settings.budgets.iter().filter(|rule| rule.application == *application) {
-            let half = match signal {
-                // That nobody counts failures is no news while requests are counted.
-                signal if *signal == rule.bad && matches!(input, Input::Missing(_)) => continue,
-                signal if *signal == rule.bad => Half::Bad,
-                signal if *signal == rule.all => Half::All,
-                _ => continue,
-            };
+        let Some(Followed { series, state, .. }) = self.series.get(at) else { return findings };
+        let Spot { application, component, signal } = &series.spot;
+        for (rule, half) in &state.halves {
+            let Some(rule) = self.settings.budgets.get(*rule) else { continue };
+            // That nobody counts failures is no news while requests are counted.
+            if *half == Half::Bad && matches!(input, Input::Missing(_)) {
+                continue;
+            }
             let key = (application.clone(), component.clone(), series.labels.clone(), rule.id.clone());
             let burn = self.burns.entry(key).or_default();
-            for burning in rule.budget.step(burn, half, input) {
+            for burning in rule.budget.step(burn, *half, input) {
                 let place = Where { application, component };
                 let finding = place.finding(IncidentKind::ErrorRateHigh, &rule.id, burning.change);
                 findings.push(Finding {
@@ -279,11 +301,28 @@ impl Bank {
         self.series.len()
     }
 
-    fn insert(&mut self, series: Series, state: SeriesState) {
-        let application = series.spot.application.clone();
-        if self.series.insert(series, state).is_none() {
-            *self.counts.entry(application).or_default() += 1;
+    fn follow(&mut self, series: Series, sign: Option<Sign>) -> usize {
+        let key = (series.spot.application.clone(), series.spot.signal.clone());
+        let rules = self.rules.get(&key).map_or(&[][..], Vec::as_slice);
+        let state = SeriesState::new(&self.settings, &series, rules, sign);
+        let spot = self.spot(&series.spot);
+        *self.counts.entry(series.spot.application.clone()).or_default() += 1;
+        self.series_by_name.insert(series.clone(), self.series.len());
+        if state.sign.is_some() {
+            let place = (series.spot.application.clone(), series.spot.component.clone());
+            self.signs.entry(place).or_default().push(self.series.len());
         }
+        self.series.push(Followed { series, spot, state });
+        self.series.len() - 1
+    }
+
+    fn spot(&mut self, spot: &Spot) -> usize {
+        if let Some(at) = self.spots_by_name.get(spot) {
+            return *at;
+        }
+        self.spots_by_name.insert(spot.clone(), self.spots.len());
+        self.spots.push((spot.clone(), SpotState::default()));
+        self.spots.len() - 1
     }
 
     fn is_crowded(&self, application: &Application) -> bool {

@@ -16,13 +16,8 @@ pub fn fingerprint(
     let mut names: Vec<&str> = distinct.iter().map(String::as_str).collect();
     names.sort_unstable();
     names.dedup();
-    let mut parts = vec![application.as_str(), kind.word(), component.as_str()];
-    for name in names {
-        parts.push(name);
-        parts.push(labels.get(name).unwrap_or_default());
-    }
-    let parts: Vec<&[u8]> = parts.into_iter().map(str::as_bytes).collect();
-    Digest::of_parts(&parts)
+    let named: Vec<(&str, &str)> = names.into_iter().map(|name| (name, labels.get(name).unwrap_or_default())).collect();
+    sanare_core::service::incident::fingerprint(application, kind, component, &named)
 }
 
 /// An attempt that is under way on a component, its verification included.

@@ -37,6 +37,13 @@ pub enum Sign {
     Own,
 }
 
+impl Sign {
+    /// Whether it is told at every interval: who answered is told only when somebody did.
+    pub fn is_regular(self) -> bool {
+        !matches!(self, Self::Instance | Self::ServedVersion)
+    }
+}
+
 /// What is known of one component's life.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Life {

@@ -15,11 +15,14 @@ const WAITING: usize = 150;
 const KNOWN: usize = 64;
 /// Further ahead than this is the future.
 const AHEAD: u64 = 5 * MINUTE;
+/// Further behind than this is late, whatever the order.
+const BEHIND: u64 = 2 * MINUTE;
 
 /// How long a watermark lags behind our clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// In microseconds. A signal that is pulled or probed by us has its order by nature: 0.
+    /// In microseconds. 0 for a signal that is pulled or probed by us, which has its order by nature: its readings leave as
+    /// they come, and the watermark is the newest of them.
     pub lag: u64,
 }
 
@@ -87,9 +90,14 @@ impl Place {
 }
 
 impl Order {
+    /// What time has left behind, by our clock alone.
+    fn passed(&self, now: Moment) -> Moment {
+        if self.lag == 0 { Moment::default() } else { now.minus(self.lag) }
+    }
+
     /// Takes a reading that arrived at `now`. `now` is a clock that does not jump (S34).
     pub fn admit(&self, line: &mut Line, reading: Reading, now: Moment) -> Place {
-        line.advance(now.minus(self.lag));
+        line.advance(self.passed(now));
         let at = reading.at().micros();
         if at > now.micros().saturating_add(DAY) {
             return Place::Refused;
@@ -103,7 +111,8 @@ impl Order {
         if let Some(first) = line.value_at(at) {
             return if first == reading.value() { Place::Again } else { Place::Restated };
         }
-        if at < line.watermark {
+        let behind = self.lag == 0 && at.saturating_add(BEHIND) < now.micros();
+        if at < line.watermark || behind {
             line.remember(at, reading.value());
             return Place::Late;
         }
@@ -116,8 +125,11 @@ impl Order {
 
     /// The readings that the watermark has passed at `now`, in order.
     pub fn release(&self, line: &mut Line, now: Moment) -> Vec<Reading> {
-        line.advance(now.minus(self.lag));
-        let passed = line.waiting.partition_point(|kept| kept.at <= line.watermark);
+        line.advance(self.passed(now));
+        let passed = match self.lag {
+            0 => line.waiting.len(),
+            _ => line.waiting.partition_point(|kept| kept.at <= line.watermark),
+        };
         let crowded = line.waiting.len().saturating_sub(WAITING);
         let leaving: Vec<Kept> = line.waiting.drain(..passed.max(crowded)).collect();
         for kept in &leaving {
@@ -219,8 +231,23 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_moves_no_watermark() {
+    fn what_has_its_order_by_nature_leaves_at_once() {
         let order = Order { lag: 0 };
+        let mut line = Line::default();
+        let mut step = |second: u64, behind: u64| {
+            let now = Moment::from_micros(START + second * SECOND);
+            let place = order.admit(&mut line, reading(now.micros() - behind * SECOND, second as f64), now);
+            (place, order.release(&mut line, now).len())
+        };
+        assert_eq!(step(100, 3), (Place::InOrder, 1), "an answer that took three seconds");
+        assert_eq!(step(115, 60), (Place::Late, 0), "older than the one before");
+        assert_eq!(step(230, 120), (Place::InOrder, 1));
+        assert_eq!(step(900, 121), (Place::Late, 0), "a sample that was old when it was pulled");
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_moves_no_watermark() {
+        let order = Order::default();
         let mut line = Line::default();
         order.admit(&mut line, reading(START, 1.0), Moment::from_micros(START));
         let mark = line.watermark();
@@ -230,6 +257,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
         /// Whatever the order of arrival within the lag, the same readings leave in the same order.
         #[test]
         fn any_permutation_within_the_watermark_leaves_alike(

@@ -28,8 +28,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What the tests of a room may use beside that: twins of ports.
-const TEST_ARROWS: &[(&str, &[&str])] = &[("sanare-engine", &["sanare-store"])];
+/// What the tests of a room may use beside that: twins of ports, and whoever reads what probes say.
+const TEST_ARROWS: &[(&str, &[&str])] = &[("sanare-engine", &["sanare-store"]), ("sanare-effects", &["sanare-detect"])];
 
 /// Crates that pure rooms never use, because they touch the world.
 const WORLDLY: &[&str] =

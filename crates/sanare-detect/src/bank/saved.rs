@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::series::{Path, SeriesState, SpotState};
-use super::{Bank, BurnKey, Place, Series, Settings, Spot};
+use super::{Bank, BurnKey, Followed, Place, Series, Settings, Spot};
 use crate::budget::Burn;
 use crate::drift::judge::DriftWatch;
 use crate::drift::schema::SchemaWatch;
@@ -47,7 +47,7 @@ impl Bank {
     /// Everything that it knows.
     pub fn save(&self) -> Saved {
         let mut saved = Saved { sequence: self.sequence, records: Vec::new() };
-        for (series, state) in &self.series {
+        for Followed { series, state, .. } in &self.series {
             saved.put(&Key::Path(series.clone(), state.sign), &state.path);
             for (place, watch) in &state.watches {
                 let id = self.settings.rules.get(*place).map(|(_, rule)| rule.draft().id.clone());
@@ -80,11 +80,17 @@ impl Bank {
             let read: Key = serde_json::from_str(key).map_err(|error| Unread(error.to_string()))?;
             match read {
                 Key::Path(series, sign) => {
-                    let path: Path = state(bytes)?;
-                    let state = SeriesState { path, ..SeriesState::bare(&bank.settings, &series, sign) };
-                    bank.insert(series, state);
+                    let at = bank.follow(series, sign);
+                    if let Some(followed) = bank.series.get_mut(at) {
+                        followed.state.path = state::<Path>(bytes)?;
+                    }
                 }
-                Key::Spot(spot) => drop(bank.spots.insert(spot, state::<SpotState>(bytes)?)),
+                Key::Spot(spot) => {
+                    let at = bank.spot(&spot);
+                    if let Some((_, known)) = bank.spots.get_mut(at) {
+                        *known = state::<SpotState>(bytes)?;
+                    }
+                }
                 Key::Life(place) => drop(bank.lives.insert(place, state::<Life>(bytes)?)),
                 Key::Burn(key) => drop(bank.burns.insert(key, state::<Burn>(bytes)?)),
                 other => later.push((other, bytes)),
@@ -96,11 +102,16 @@ impl Bank {
         Ok(bank)
     }
 
+    fn state_of(&mut self, series: &Series) -> Option<&mut SeriesState> {
+        let at = *self.series_by_name.get(series)?;
+        self.series.get_mut(at).map(|followed| &mut followed.state)
+    }
+
     fn restore(&mut self, key: Key, bytes: &[u8]) -> Result<(), Unread> {
         let settings = Arc::clone(&self.settings);
         match key {
             Key::Watch(series, id) => {
-                let watches = self.series.get_mut(&series).map(|state| &mut state.watches);
+                let watches = self.state_of(&series).map(|state| &mut state.watches);
                 for (place, watch) in watches.into_iter().flatten() {
                     if settings.rules.get(*place).is_some_and(|(_, rule)| rule.draft().id == id) {
                         *watch = state::<Watch>(bytes)?;
@@ -108,7 +119,7 @@ impl Bank {
                 }
             }
             Key::Quality(series, id) => {
-                let watches = self.series.get_mut(&series).map(|state| &mut state.qualities);
+                let watches = self.state_of(&series).map(|state| &mut state.qualities);
                 for (place, watch) in watches.into_iter().flatten() {
                     if settings.qualities.get(*place).is_some_and(|it| it.id == id) {
                         *watch = state::<QualityWatch>(bytes)?;
@@ -116,7 +127,7 @@ impl Bank {
                 }
             }
             Key::Drift(series, id) => {
-                let drift = self.series.get_mut(&series).and_then(|state| state.drift.as_mut());
+                let drift = self.state_of(&series).and_then(|state| state.drift.as_mut());
                 if let Some((place, drift, schema)) = drift
                     && settings.drifts.get(*place).is_some_and(|it| it.reference.reference == id)
                 {

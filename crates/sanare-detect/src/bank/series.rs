@@ -1,13 +1,12 @@
 //! The state of one series, and what its readings go through.
 
-use sanare_core::service::{
-    Flag, IncidentKind, Moment, Observation, ObservationKind, ObservedValue, Profile, Severity,
-};
+use sanare_core::service::{Flag, IncidentKind, Moment, Observation, ObservedValue, Profile, Severity};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{Finding, Where};
 use super::settings::Settings;
 use super::{Series, Spot};
+use crate::budget::Half;
 use crate::drift::compare::compare;
 use crate::drift::judge::DriftWatch;
 use crate::drift::schema::SchemaWatch;
@@ -35,6 +34,8 @@ pub(super) struct SeriesState {
     pub qualities: Vec<(usize, QualityWatch)>,
     pub drift: Option<(usize, DriftWatch, SchemaWatch)>,
     pub sign: Option<Sign>,
+    /// Budgets of which it is a half, by their place in the settings.
+    pub halves: Vec<(usize, Half)>,
 }
 
 /// A series' way to its detectors.
@@ -60,19 +61,14 @@ pub(super) fn reading(observation: &Observation) -> Reading {
 }
 
 impl SeriesState {
-    pub fn new(settings: &Settings, series: &Series, kind: ObservationKind) -> Self {
-        let sign = settings.sign_of(&series.spot.application, &series.spot.signal);
-        Self::bare(settings, series, (kind == ObservationKind::Health).then_some(sign))
-    }
-
-    pub fn bare(settings: &Settings, series: &Series, sign: Option<Sign>) -> Self {
+    /// `rules` are the places of the application's rules about the signal.
+    pub fn new(settings: &Settings, series: &Series, rules: &[usize], sign: Option<Sign>) -> Self {
         let Spot { application, component, signal } = &series.spot;
-        let mut watches = Vec::new();
-        for (place, (named, rule)) in settings.rules.iter().enumerate() {
-            if named == application && rule.watches(component, signal, &series.labels) {
-                watches.push((place, Watch::default()));
-            }
-        }
+        let watches = |place: &usize| {
+            let (_, rule) = settings.rules.get(*place)?;
+            rule.watches(component, signal, &series.labels).then(|| (*place, Watch::default()))
+        };
+        let watches = rules.iter().filter_map(watches).collect();
         let qualities = settings.qualities.iter().enumerate();
         let qualities = qualities.filter(|(_, it)| it.application == *application && it.signal == *signal);
         let mut drifts = settings.drifts.iter();
@@ -83,6 +79,7 @@ impl SeriesState {
             qualities: qualities.map(|(place, _)| (place, QualityWatch::default())).collect(),
             drift: drift.map(|place| (place, DriftWatch::default(), SchemaWatch::default())),
             sign,
+            halves: settings.halves_of(application, signal),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sanare_core::service::{Application, Profile, Signal, Source};
+use sanare_core::service::{Application, Invalid, Profile, Signal, Source};
 
 use super::Spot;
-use crate::budget::Budget;
+use crate::budget::{Budget, Half};
 use crate::drift::judge::DriftRule;
 use crate::drift::schema::Schema;
 use crate::health::Sign;
@@ -97,6 +97,21 @@ pub struct HealthSign {
     pub sign: Sign,
 }
 
+impl HealthSign {
+    /// What the observations of a probe are about: whether it passes is a sign of this kind, and beside it who answered.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a name that is too long for a signal.
+    pub fn of_probe(application: &Application, name: &str, sign: Sign) -> Result<Vec<Self>, Invalid> {
+        let mut signs = Vec::new();
+        for (suffix, sign) in [("", sign), ("/instance", Sign::Instance), ("/version", Sign::ServedVersion)] {
+            let signal = Signal::parse(format!("probe/{name}{suffix}"))?;
+            signs.push(Self { application: application.clone(), signal, sign });
+        }
+        Ok(signs)
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -134,7 +149,16 @@ impl Settings {
         self.watched.contains(&(application.clone(), signal.clone()))
             || self.rules.iter().any(|(named, rule)| named == application && draft(rule))
             || self.budgets.iter().any(|it| of(&it.application, &it.bad) || of(&it.application, &it.all))
-            || self.signs.iter().any(|it| of(&it.application, &it.signal))
+            || self.signs.iter().any(|it| of(&it.application, &it.signal) && it.sign.is_regular())
+    }
+
+    pub(super) fn halves_of(&self, application: &Application, signal: &Signal) -> Vec<(usize, Half)> {
+        let mut halves = Vec::new();
+        for (place, rule) in self.budgets.iter().enumerate().filter(|(_, rule)| rule.application == *application) {
+            halves.extend((rule.bad == *signal).then_some((place, Half::Bad)));
+            halves.extend((rule.all == *signal).then_some((place, Half::All)));
+        }
+        halves
     }
 
     pub(super) fn sign_of(&self, application: &Application, signal: &Signal) -> Sign {

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sanare_core::id::Id;
 use sanare_core::service::moment::{DAY, HOUR, MINUTE, SECOND};
 use sanare_core::service::{
-    Application, Component, Flag, IncidentKind, Labels, Moment, Observation, ObservedValue, Severity, Signal, Source,
-    Trust,
+    Application, Component, Flag, Health, IncidentKind, Labels, Moment, Observation, ObservedValue, Severity, Signal,
+    Source, Trust,
 };
 
 use super::{Bank, BudgetRule, Finding, HealthSign, Settings, Unread, replay};
@@ -188,9 +188,9 @@ fn missing_no_traffic_and_nothing_are_told_apart() {
 #[test]
 fn without_any_rule_signs_of_life_open_incidents() {
     let health = |second: i64, status| seen("health", ObservedValue::Health { status, detail: None }, second, 0);
-    use sanare_core::service::Health::{Fail, Pass, Unknown};
+    use Health::{Fail, Pass, Unknown};
     let bare = || at_once(Settings::default());
-    let answers = |all: &[sanare_core::service::Health]| {
+    let answers = |all: &[Health]| {
         let answers = all.iter().enumerate().map(|(place, status)| health(place as i64 * 15, *status));
         without_missing(run(bare(), answers.collect()))
     };
@@ -281,17 +281,17 @@ fn an_ordinary_week_opens_nothing() {
         let day = (second as f64 / 86_400.0 * std::f64::consts::TAU).sin();
         let latency = 100.0 + 40.0 * day + 30.0 * next() + if next() < 0.001 { 2_000.0 } else { 0.0 };
         stream.push(metric("latency", latency, second));
-        let status =
-            if next() < 0.01 { sanare_core::service::Health::Fail } else { sanare_core::service::Health::Pass };
+        let status = if next() < 0.01 { Health::Fail } else { Health::Pass };
         stream.push(seen("health", ObservedValue::Health { status, detail: None }, second, 0));
     }
     let replayed = replay(Arc::new(Settings::default()), stream);
     assert_eq!(told(&replayed.findings), Vec::<String>::new());
 }
 
-/// Streams of three signals with gaps, numbers that are none, and delays.
+/// Streams of five signals, one of them from two hosts, with gaps, numbers that are none, and delays.
 fn stream() -> impl Strategy<Value = Vec<(Observation, u64)>> {
-    let name = prop_oneof![Just("p99"), Just("rate"), Just("errors"), Just("requests")];
+    let name =
+        prop_oneof![Just("p99"), Just("rate"), Just("errors"), Just("requests"), Just("health a"), Just("health b")];
     let value = prop_oneof![3 => 0.0..1_000.0_f64, 2 => Just(900.0), 2 => Just(10.0), 1 => Just(f64::NAN)];
     let step = prop_oneof![8 => 1_i64..15, 1 => 60_i64..400];
     prop::collection::vec((name, value, step, 0_u64..120), 1..250).prop_map(|steps| {
@@ -300,7 +300,14 @@ fn stream() -> impl Strategy<Value = Vec<(Observation, u64)>> {
         for (place, (name, value, step, delay)) in steps.into_iter().enumerate() {
             second += step;
             let sequence = place as u64 + 1;
-            observations.push((Observation { sequence, ..metric(name, value, second) }, delay));
+            let one = match name.split_once(' ') {
+                Some((name, host)) => {
+                    let status = if value < 500.0 { Health::Pass } else { Health::Fail };
+                    with(seen(name, ObservedValue::Health { status, detail: None }, second, 0), "host", host)
+                }
+                None => metric(name, value, second),
+            };
+            observations.push((Observation { sequence, ..one }, delay));
         }
         observations
     })
@@ -348,7 +355,7 @@ proptest! {
             .into_iter()
             .map(|(one, delay)| Observation { sequence: 0, arrival_time: one.event_time.plus(delay * SECOND), ..one })
             .collect();
-        let expects = ["p99", "rate", "errors", "requests"].map(|name| (signal(name), Expect { every: Some(10 * SECOND), ..Expect::default() }));
+        let expects = ["p99", "rate", "errors", "requests", "health"].map(|name| (signal(name), Expect { every: Some(10 * SECOND), ..Expect::default() }));
         let settings = || Settings { expects: BTreeMap::from(expects.clone()), ..settings() };
         let sorted = |mut told: Vec<String>| { told.sort(); without_missing(told) };
         prop_assert_eq!(sorted(run(settings(), in_order)), sorted(run(settings(), permuted)));

@@ -22,6 +22,8 @@ pub struct DriftRule {
 /// What earlier profiles said, by features and by outputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DriftWatch {
+    /// When the newest profile was that has decided.
+    newest: u64,
     features: Side,
     outputs: Side,
 }
@@ -47,9 +49,14 @@ pub struct DriftChange {
 }
 
 impl DriftRule {
-    /// Takes what was found in one profile, in the reference's order of columns.
+    /// Takes what was found in one profile, in the reference's order of columns. One that is not newer than all before it
+    /// decides nothing.
     pub fn step(&self, watch: &mut DriftWatch, found: &[ColumnDrift], at: Moment) -> Vec<DriftChange> {
         let mut changes = Vec::new();
+        if at.micros() <= watch.newest {
+            return changes;
+        }
+        watch.newest = at.micros();
         for (kind, role) in [(IncidentKind::InputDrift, Role::Feature), (IncidentKind::OutputDrift, Role::Prediction)] {
             let side = if role == Role::Feature { &mut watch.features } else { &mut watch.outputs };
             let columns: Vec<(u16, &ColumnDrift)> =
@@ -109,7 +116,7 @@ mod tests {
                 drifted: profile.contains(name),
             };
             let found: Vec<ColumnDrift> = "abcdefghijz".chars().map(column).collect();
-            for change in rule.step(&mut watch, &found, Moment::from_millis(hour as u64)) {
+            for change in rule.step(&mut watch, &found, Moment::from_millis(hour as u64 + 1)) {
                 told.push(format!("{hour} {} {} {}", change.kind, change.change.to, change.columns.join("")));
             }
         }
@@ -124,6 +131,21 @@ mod tests {
         assert_eq!(check(&["b", "b", "b"]), Vec::<String>::new(), "one column that is not important");
         assert_eq!(check(&["a", "a", "", ""]), ["1 input_drift firing a", "3 input_drift cleared "]);
         assert_eq!(check(&["a", "a", "", "!", "", ""]), ["1 input_drift firing a", "5 input_drift cleared "]);
+    }
+
+    #[test]
+    fn an_older_profile_decides_nothing() {
+        let rule = DriftRule { important: BTreeSet::from(["a".to_owned()]) };
+        let measured = Some(Measured { probability: 0.0, index: 1.0, distance: 1.0 });
+        let column = ColumnDrift { name: "a".to_owned(), role: Role::Feature, measured, drifted: true };
+        let changes = |times: &[u64]| {
+            let mut watch = DriftWatch::default();
+            let found = std::slice::from_ref(&column);
+            times.iter().map(|time| rule.step(&mut watch, found, Moment::from_millis(*time)).len()).sum::<usize>()
+        };
+        assert_eq!(changes(&[1, 2]), 1);
+        assert_eq!(changes(&[2, 1]), 0);
+        assert_eq!(changes(&[2, 2]), 0, "the same again is not two in a row");
     }
 
     #[test]

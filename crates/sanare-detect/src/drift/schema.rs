@@ -160,6 +160,8 @@ fn outside(edges: &[f64], counts: &[u64], range: Option<(f64, f64)>) -> u64 {
 /// What earlier profiles said of a schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SchemaWatch {
+    /// When the newest profile was that has decided.
+    newest: u64,
     sides: [Side; 2],
 }
 
@@ -184,10 +186,14 @@ pub struct SchemaChange {
 
 impl Schema {
     /// Takes the violations of one profile of enough rows: a column that is broken twice in a row opens, two profiles
-    /// without any clear.
+    /// without any clear. One that is not newer than all before it decides nothing.
     pub fn step(&self, watch: &mut SchemaWatch, found: &[Violation], at: Moment) -> Vec<SchemaChange> {
         let kinds = [IncidentKind::SchemaViolation, IncidentKind::FeatureMissing];
         let mut changes = Vec::new();
+        if at.micros() <= watch.newest {
+            return changes;
+        }
+        watch.newest = at.micros();
         for (kind, side) in kinds.into_iter().zip(&mut watch.sides) {
             let violations: Vec<Violation> =
                 found.iter().filter(|violation| violation.breach.kind() == kind).cloned().collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use sanare_core::service::port::{Answered, Probe};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::word::Health;
-use sanare_core::service::{Invalid, Text};
+use sanare_core::service::{Application, Component, Draft, Invalid, ObservedValue, Signal, Text};
 use serde_json::Value as Json;
 
 use super::client::{Answer, Call, Reply};
@@ -42,6 +42,8 @@ pub struct Settings {
     pub content_type: String,
     /// How long it may take; 5 s by default.
     pub timeout: Duration,
+    /// How often it is made; 15 s by default, 5 s at least.
+    pub every: Duration,
     /// The code that is right.
     pub status: u16,
     /// What the answer has to hold.
@@ -60,6 +62,7 @@ impl Settings {
             body: None,
             content_type: "application/json".to_owned(),
             timeout: Duration::from_secs(5),
+            every: Duration::from_secs(15),
             status: 200,
             expected: Vec::new(),
             marks: Vec::new(),
@@ -71,7 +74,11 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct HttpProbe {
     settings: Settings,
+    signal: Signal,
 }
+
+/// Shortest time between two probes, or two pulls.
+pub(super) const FLOOR: Duration = Duration::from_secs(5);
 
 impl HttpProbe {
     /// Checks a probe.
@@ -85,9 +92,13 @@ impl HttpProbe {
         if settings.timeout.is_zero() || settings.timeout > Duration::from_secs(60) {
             return Err(Invalid::new("timeout", "goes to 60s"));
         }
-        if settings.name.trim().is_empty() {
-            return Err(Invalid::new("name", "is blank"));
+        if settings.every < FLOOR {
+            return Err(Invalid::new("every", "is under 5s"));
         }
+        if settings.name.contains('/') {
+            return Err(Invalid::quoting("name", &settings.name, "a name without `/`"));
+        }
+        let signal = Signal::parse(format!("probe/{}", settings.name)).map_err(|it| Invalid::new("name", it.reason))?;
         if !settings.content_type.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(Invalid::new("content_type", "has a character that no header has"));
         }
@@ -103,7 +114,44 @@ impl HttpProbe {
                 return Err(Invalid::quoting("pointer", pointer, "a JSON pointer, such as /model_version"));
             }
         }
-        Ok(Self { settings })
+        Ok(Self { settings, signal })
+    }
+
+    /// How often it is made.
+    pub fn every(&self) -> Duration {
+        self.settings.every
+    }
+
+    /// An answer as observations: `probe/NAME` passes or not; how long it took, if it did; and, where it is known who should
+    /// answer, `probe/NAME/instance` and `probe/NAME/version`.
+    pub fn drafts(
+        &self,
+        application: &Application,
+        component: &Component,
+        answered: &Answered,
+        expected: &Identity,
+    ) -> Vec<Draft> {
+        let draft = |suffix: &str, value: ObservedValue| {
+            let signal = Signal::parse(format!("{}{suffix}", self.signal)).unwrap_or_else(|_| self.signal.clone());
+            Draft { component: component.clone(), ..Draft::new(application.clone(), signal, value) }
+        };
+        let health = |status: Health, detail: Option<Text>| ObservedValue::Health { status, detail };
+        let mut drafts = vec![draft("", health(answered.health, answered.detail.clone()))];
+        if answered.health != Health::Pass {
+            return drafts;
+        }
+        let millis = u32::try_from(answered.millis).unwrap_or(u32::MAX);
+        drafts.push(Draft { unit: Some("ms".to_owned()), ..draft("/ms", ObservedValue::metric(f64::from(millis))) });
+        let strangers = strangers(answered, expected);
+        for (mark, suffix, stranger) in
+            [(Mark::Instance, "/instance", Stranger::Instance), (Mark::ServedVersion, "/version", Stranger::Version)]
+        {
+            if expected.get(mark).is_some() {
+                let right = if strangers.contains(&stranger) { Health::Fail } else { Health::Pass };
+                drafts.push(draft(suffix, health(right, None)));
+            }
+        }
+        drafts
     }
 
     /// Why an answer does not pass, and who gave it.
@@ -206,5 +254,7 @@ pub fn strangers(answered: &Answered, expected: &Identity) -> Vec<Stranger> {
     found
 }
 
+#[cfg(test)]
+mod kinds;
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sanare_core::port::CallFault;
-use sanare_core::service::{Invalid, Labels, Moment};
+use sanare_core::service::{Application, Component, Draft, Flag, Invalid, Labels, Moment, ObservedValue, Signal};
 use serde_json::Value as Json;
 
 use super::client::{Call, Reply};
 use super::endpoint::{Endpoint, percent};
+use super::probe::FLOOR;
 
 /// Bytes of an answer, series of an answer.
 const ANSWER: usize = 4 * 1024 * 1024;
@@ -30,7 +31,14 @@ pub struct Settings {
     pub timestamps: Option<String>,
     /// Labels that are kept; two series that then have the same are refused.
     pub labels: Vec<String>,
+    /// The signal that its samples are readings of.
+    pub signal: Signal,
+    /// How often it is pulled: 5 s at least.
+    pub every: Duration,
 }
+
+/// How often a query is pulled by default.
+pub const EVERY: Duration = Duration::from_secs(30);
 
 /// A query that is pulled.
 #[derive(Clone, Debug)]
@@ -74,6 +82,9 @@ impl Pull {
         if settings.query.trim().is_empty() || settings.query.len() > 4_096 {
             return Err(Invalid::new("query", "is blank or longer than 4,096 characters"));
         }
+        if settings.every < FLOOR {
+            return Err(Invalid::new("every", "is under 5s"));
+        }
         for label in &settings.labels {
             Labels::new(BTreeMap::from([(label.clone(), String::new())]))?;
         }
@@ -97,6 +108,20 @@ impl Pull {
             sample.at = time.and_then(|time| moment(time.value));
         }
         Ok(samples)
+    }
+
+    /// How often it is pulled.
+    pub fn every(&self) -> Duration {
+        self.settings.every
+    }
+
+    /// A sample as an observation, and the flag that intake sets on it where nobody knows how old it is.
+    pub fn draft(&self, application: &Application, component: &Component, sample: &Sample) -> (Draft, Option<Flag>) {
+        let value = ObservedValue::metric(sample.value);
+        let draft = Draft::new(application.clone(), self.settings.signal.clone(), value);
+        let labels = sample.labels.clone();
+        let flag = sample.at.is_none().then_some(Flag::FreshnessUnknown);
+        (Draft { component: component.clone(), event_time: sample.at, labels, ..draft }, flag)
     }
 
     fn ask(&self, query: &str) -> Result<Vec<Sample>, PullFault> {
@@ -206,5 +231,7 @@ fn is_selector(query: &str) -> bool {
     }
 }
 
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod tests;

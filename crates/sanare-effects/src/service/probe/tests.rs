@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use sanare_core::service::port::Probe as _;
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::word::Health;
+use sanare_core::service::{Application, Component};
 
 use super::{Expected, HttpProbe, Settings, Stranger, strangers};
 use crate::service::Endpoint;
@@ -65,6 +66,24 @@ fn another_instance_and_another_version_are_told_from_the_right_one() {
 }
 
 #[test]
+fn an_answer_becomes_observations() {
+    let drafts = |say: Say, expected: Identity| -> Vec<String> {
+        let twin = Twin::new(move |_| say.clone());
+        let probe = HttpProbe::new(settings(twin.at("/score"))).expect("a probe");
+        let answered = sanare_core::service::port::Answered { millis: 12, ..probe.ask() };
+        let (application, component) = (Application::parse("fraud").expect("a name"), Component::default());
+        let drafts = probe.drafts(&application, &component, &answered, &expected);
+        drafts.iter().map(|draft| format!("{} {:?}", draft.signal, draft.value.number())).collect()
+    };
+    let all = ["probe/score Some(1.0)", "probe/score/ms Some(12.0)"];
+    assert_eq!(drafts(ok(GOOD), Identity::default()), all);
+    let other = ["probe/score/instance Some(1.0)", "probe/score/version Some(0.0)"];
+    let wrong = GOOD.replace("\"42\"", "\"41\"");
+    assert_eq!(drafts(ok(&wrong), expected()), [&all[..], &other[..]].concat());
+    assert_eq!(drafts(Say::Reset, expected()), ["probe/score Some(0.0)"], "who failed to answer is not known");
+}
+
+#[test]
 fn who_answers_is_read_from_the_answer() {
     let twin = Twin::new(|_| ok(GOOD));
     let identity = HttpProbe::new(settings(twin.at("/score"))).expect("a probe").ask().identity;
@@ -116,5 +135,8 @@ fn what_makes_no_sense_is_refused_at_load() {
     assert_eq!(field(Settings { method: "DELETE".to_owned(), ..good() }), "method");
     assert_eq!(field(Settings { timeout: Duration::ZERO, ..good() }), "timeout");
     assert_eq!(field(Settings { name: " ".to_owned(), ..good() }), "name");
+    assert_eq!(field(Settings { name: "a/b".to_owned(), ..good() }), "name");
+    assert_eq!(field(Settings { name: "x".repeat(195), ..good() }), "name");
+    assert_eq!(field(Settings { every: Duration::from_millis(4_999), ..good() }), "every");
     assert_eq!(field(Settings { marks: vec![(Mark::Instance, "pod".to_owned())], ..good() }), "pointer");
 }

@@ -1,13 +1,16 @@
 //! Answers of a scripted Prometheus: what is a reading, what is none, and how old it is.
 
-use sanare_core::service::Moment;
+use std::time::Duration;
 
-use super::{Pull, PullFault, Settings, is_selector};
+use sanare_core::service::{Application, Component, Flag, Moment, Signal};
+
+use super::{EVERY, Pull, PullFault, Settings, is_selector};
 use crate::service::twin::{Say, Twin, nobody, ok};
 
 fn settings(twin: &Twin, query: &str) -> Settings {
     let labels = vec!["instance".to_owned()];
-    Settings { endpoint: twin.at(""), query: query.to_owned(), timestamps: None, labels }
+    let signal = Signal::parse("up").expect("a name");
+    Settings { endpoint: twin.at(""), query: query.to_owned(), timestamps: None, labels, signal, every: EVERY }
 }
 
 fn vector(series: &[(&str, &str)]) -> String {
@@ -83,6 +86,23 @@ fn only_the_samples_own_times_tell_how_old_they_are() {
 }
 
 #[test]
+fn a_sample_is_an_observation_of_its_own_time_or_of_none_that_is_known() {
+    let twin = Twin::new(|seen| match seen.path.contains("timestamp") {
+        true => ok(&vector(&[("a", "1700000290.25")])),
+        false => ok(&vector(&[("a", "1"), ("b", "NaN")])),
+    });
+    let pull = Pull::new(settings(&twin, "up")).expect("a query");
+    let (application, component) = (Application::parse("fraud").expect("a name"), Component::default());
+    let samples = pull.pull().expect("samples");
+    let made: Vec<_> = samples.iter().map(|sample| pull.draft(&application, &component, sample)).collect();
+    assert_eq!(made[0].0.event_time, Some(Moment::from_micros(1_700_000_290_250_000)));
+    assert_eq!((made[0].0.value.number(), made[0].1), (Some(1.0), None));
+    assert_eq!((made[1].0.event_time, made[1].1), (None, Some(Flag::FreshnessUnknown)));
+    assert!(made[1].0.value.is_non_finite());
+    assert_eq!(made[1].0.labels.get("instance"), Some("b"));
+}
+
+#[test]
 fn selectors_are_told_from_everything_else() {
     for selector in ["up", r#"up{job="x"}"#, r#"{__name__="up"}"#, r#"a:b{c="}\"{"}"#] {
         assert!(is_selector(selector), "{selector}");
@@ -98,5 +118,7 @@ fn selectors_are_told_from_everything_else() {
 fn blank_queries_and_odd_labels_are_refused() {
     let twin = Twin::new(|_| ok(""));
     assert!(Pull::new(settings(&twin, " ")).is_err());
+    let often = Settings { every: Duration::from_millis(4_999), ..settings(&twin, "up") };
+    assert_eq!(Pull::new(often).err().map(|invalid| invalid.field).as_deref(), Some("every"));
     assert!(Pull::new(Settings { labels: vec!["a b".to_owned()], ..settings(&twin, "up") }).is_err());
 }
