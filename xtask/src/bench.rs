@@ -52,6 +52,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "ticker", run: ticker },
     Bench { name: "redact", run: redact },
     Bench { name: "detect", run: detect },
+    Bench { name: "drift", run: drift },
+    Bench { name: "look_alikes", run: look_alikes },
 ];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
@@ -255,6 +257,76 @@ fn detect(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>
         figure("replay_s", "a million stored observations replayed", "s", 5.0)?,
         figure("inhibition_ms", "10,000 incidents grouped and under 100 inhibitions", "ms", 100.0)?,
     ])
+}
+
+fn drift(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let large = workshop.target.join("large.csv");
+    write_large(&large)?;
+    let mut command = shell::cargo(
+        &workshop.root,
+        &["run", "--release", "--quiet", "-p", "sanare-drift", "--example", "drift_speed", "--", "30"],
+    );
+    let json = answer(command.arg(&large));
+    std::fs::remove_file(&large)?;
+    let json = json?;
+    let figure = |key: &str, what: &str, bar: Option<f64>| -> anyhow::Result<Figure> {
+        Ok(Figure { what: what.to_owned(), unit: "ms", bar, ours: three(&json, &[key])?, peer: None })
+    };
+    Ok(vec![
+        figure("mapping_ms", "the engine alone: a mapping of 50 columns decided", Some(1.0))?,
+        figure("layer_ms", "the engine alone: the same with table, source and the edit", None)?,
+        figure("shape_ms", "the engine alone: shape of a table of 100 MB, from a bounded read", Some(100.0))?,
+    ])
+}
+
+/// 100 MB of a table, written anew each time: it lies in the target folder for the length of one bench.
+fn write_large(path: &std::path::Path) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    writeln!(file, "date,customer,amount,note")?;
+    let mut written = 0;
+    let mut row = 0_u32;
+    while written < 100_000_000 {
+        let line = format!(
+            "2026-01-{:02},Alfa {},{},a note that is no number\n",
+            row % 28 + 1,
+            row % 977,
+            1_000 + row % 9_000
+        );
+        file.write_all(line.as_bytes())?;
+        written += line.len();
+        row += 1;
+    }
+    Ok(file.flush()?)
+}
+
+fn look_alikes(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let base = python::main_interpreter(workshop)?;
+    let peer = Venv::ready(workshop, "venv-payload-heal", &base, "payload-heal==0.1.0")?;
+    let ask = |venv: &Venv, who: &str| answer(venv.python(&workshop.root).args(["benches/look_alikes.py", who]));
+    let (mine, fuzzy, theirs) = (ask(ours, "sanare")?, ask(ours, "difflib")?, ask(&peer, "payload_heal")?);
+    let count = |json: &Json, key: &str| -> anyhow::Result<[f64; 3]> {
+        Ok([json.get(key).and_then(Json::as_f64).with_context(|| format!("no {key}"))?; 3])
+    };
+    let (traps, renames) = (count(&mine, "traps")?[0], count(&mine, "renames")?[0]);
+    let mut figures = Vec::new();
+    for (other, name) in [(&theirs, "payload-heal 0.1.0"), (&fuzzy, "difflib, the closest name")] {
+        figures.push(Figure {
+            what: format!("look-alikes taken for the field, of {traps} (beside: {name})"),
+            unit: "",
+            bar: Some(0.0),
+            ours: count(&mine, "wrong")?,
+            peer: Some(count(other, "wrong")?),
+        });
+        figures.push(Figure {
+            what: format!("real renames found, of {renames} (beside: {name})"),
+            unit: "",
+            bar: None,
+            ours: count(&mine, "found")?,
+            peer: Some(count(other, "found")?),
+        });
+    }
+    Ok(figures)
 }
 
 /// Runs one script in both venvs, the peer with a home folder of its own: it writes a configuration there.

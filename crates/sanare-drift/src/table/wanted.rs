@@ -2,7 +2,7 @@
 
 use crate::code::table_reads::{Key, Reads};
 use crate::matching::{Expected, MatchContext, Seen, match_fields};
-use crate::names;
+use crate::names::Compared;
 use crate::problem::Words;
 use crate::profile::Profile;
 use crate::shape::TableShape;
@@ -67,8 +67,17 @@ impl Wanted {
     }
 
     fn by_name(&self, rows: &[Vec<String>]) -> Option<Row> {
-        let scores: Vec<(usize, usize)> =
-            rows.iter().map(|row| (self.count(&self.needed, row), self.count(&self.remembered, row))).collect();
+        let needed: Vec<Compared> = self.needed.iter().map(|name| Compared::of(name)).collect();
+        let remembered: Vec<Compared> = self.remembered.iter().map(|name| Compared::of(name)).collect();
+        let has_letters = |text: &String| text.chars().any(char::is_alphabetic);
+        // A cell without letters, as most are, is no name that has some.
+        let worded = self.needed.iter().chain(&self.remembered).all(has_letters);
+        let score = |row: &Vec<String>| {
+            let telling = row.iter().filter(|cell| !worded || has_letters(cell));
+            let cells: Vec<Compared> = telling.map(|cell| Compared::of(cell)).collect();
+            (self.count(&self.needed, &needed, row, &cells), self.count(&self.remembered, &remembered, row, &cells))
+        };
+        let scores: Vec<(usize, usize)> = rows.iter().map(score).collect();
         let enough = |hits: usize, of: usize| hits > 0 && hits * 10 >= of * 6;
         let at = (0..rows.len()).max_by_key(|at| {
             (
@@ -89,14 +98,14 @@ impl Wanted {
         Some(Row { at, rivals })
     }
 
-    fn count(&self, names: &[String], row: &[String]) -> usize {
-        names.iter().filter(|name| row.iter().any(|cell| self.is(name, cell))).count()
-    }
-
-    fn is(&self, name: &str, cell: &str) -> bool {
-        cell == name
-            || names::same(name, cell)
-            || self.aliases.iter().any(|(expected, seen)| expected == name && seen == cell)
+    /// How many of these names stand in a row, as they are or under an alias.
+    fn count(&self, names: &[String], compared: &[Compared], row: &[String], cells: &[Compared]) -> usize {
+        let there = |(name, compared): &(&String, &Compared)| {
+            row.contains(name)
+                || cells.iter().any(|cell| compared.is(cell))
+                || self.aliases.iter().any(|(expected, seen)| expected == *name && row.contains(seen))
+        };
+        names.iter().zip(compared).filter(there).count()
     }
 
     /// The only row for which every name that the code reads can be mapped.
