@@ -1,6 +1,7 @@
 //! Policy of services: every rule is asked, the strictest verdict wins, and rules only make stricter (S94 to S96, S98).
 
 pub mod case;
+pub mod cases;
 pub mod numbers;
 pub mod rules;
 #[cfg(test)]

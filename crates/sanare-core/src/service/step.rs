@@ -263,3 +263,109 @@ pub fn admit(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Checked, Proposed, admit};
+    use crate::approval::Approver;
+    use crate::hash::Digest;
+    use crate::policy::{Decision, Fired, Verdict};
+    use crate::service::GateReport;
+    use crate::service::approval::{Answer, Approval, Binding, Decision as Said, Principal, tests::proposal};
+    use crate::service::diagnosis::tests::diagnosis;
+    use crate::service::moment::Moment;
+    use crate::service::target::Identity;
+    use crate::service::text::Text;
+    use crate::service::word::ApprovalState;
+
+    fn binding(policy: &[u8]) -> Binding {
+        let of = Digest::of;
+        Binding::of(&proposal(), 1, of(policy), of(b"configuration"), of(b"evidence"), &GateReport::default())
+    }
+
+    fn decision(verdict: Verdict, rules: &[&str]) -> Decision {
+        let fired = |rule: &&str| Fired { rule: (*rule).to_owned(), verdict, because: format!("{rule} fires") };
+        let rules_owned = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        Decision { verdict, rules: rules_owned, fired: rules.iter().map(fired).collect() }
+    }
+
+    fn checked() -> Checked {
+        let proposed =
+            Proposed { diagnosis: diagnosis(), proposal: proposal(), seen: Identity::default(), proposed_by: None };
+        let decision = decision(Verdict::Ask, &["mode_ask", "cooldown"]);
+        Checked { proposed, decision, gates: GateReport::default(), binding: binding(b"policy") }
+    }
+
+    /// Granted by ann at 10, over at 100, shown with the two rules of the checked proposal.
+    fn granted() -> Approval {
+        let mut approval = Approval {
+            id: crate::id::Id::new("apr", 1, 1),
+            binding: binding(b"policy"),
+            proposal: proposal(),
+            reasons: checked().decision.fired,
+            asked_at: Moment::from_micros(0),
+            expires_at: Moment::from_micros(100),
+            count: 1,
+            approvers: vec!["ann".to_owned()],
+            proposed_by: None,
+            answers: Vec::new(),
+            state: ApprovalState::Waiting,
+            ended: None,
+        };
+        let principal = Principal { name: "ann".to_owned(), groups: Vec::new(), person: true };
+        let answer =
+            Answer { principal, decision: Said::Approve, comment: Text::of("go"), at: Moment::from_micros(10) };
+        let shown = approval.binding.digest();
+        approval.answer(answer, &shown).expect("she may");
+        approval
+    }
+
+    fn check(now: &Decision, binding: &Binding, approval: Option<&Approval>, approvers: &[&str], at: u64) -> String {
+        let approvers: Vec<String> = approvers.iter().map(|name| (*name).to_owned()).collect();
+        match admit(checked(), now, binding, approval, &approvers, Moment::from_micros(at)) {
+            Ok(approved) => match approved.approver() {
+                Approver::Policy { .. } => "by policy".to_owned(),
+                Approver::Person { name, .. } => format!("by {name}"),
+            },
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn nothing_is_admitted_that_does_not_hold_now() {
+        let (same, other) = (binding(b"policy"), binding(b"another policy"));
+        let ask = |rules: &[&str]| decision(Verdict::Ask, rules);
+        let (granted, asked) = (granted(), ask(&["mode_ask", "cooldown"]));
+        let permit = decision(Verdict::Permit, &[]);
+        assert_eq!(check(&permit, &same, None, &[], 50), "by policy");
+        assert_eq!(check(&permit, &other, None, &[], 50), "what it rests on has changed");
+        assert_eq!(check(&asked, &same, Some(&granted), &["ann"], 50), "by ann");
+        assert_eq!(check(&asked, &same, None, &["ann"], 50), "policy asks now: mode_ask fires; cooldown fires");
+        assert_eq!(check(&ask(&["cooldown"]), &same, Some(&granted), &["ann"], 50), "by ann", "milder than shown");
+        let stricter = ask(&["mode_ask", "windows"]);
+        let why = "policy is stricter than what was approved: windows fires";
+        assert_eq!(check(&stricter, &same, Some(&granted), &["ann"], 50), why);
+        let refuse = decision(Verdict::Refuse, &["stopped"]);
+        assert_eq!(check(&refuse, &same, Some(&granted), &["ann"], 50), "stopped fires");
+        assert_eq!(
+            check(&asked, &same, Some(&granted), &["bob"], 50),
+            "who approved is not among the approvers any more"
+        );
+        let elsewhere = Approval { binding: other.clone(), ..granted.clone() };
+        assert_eq!(check(&asked, &same, Some(&elsewhere), &["ann"], 50), "the approval is for something else");
+        for state in ApprovalState::ALL.iter().filter(|state| **state != ApprovalState::Granted) {
+            let ended = Approval { state: *state, ..granted.clone() };
+            assert_eq!(check(&asked, &same, Some(&ended), &["ann"], 50), format!("the approval is {state}"));
+        }
+    }
+
+    /// At each microsecond around the expiry: before it yes, from it on no.
+    #[test]
+    fn approved_in_time_and_done_after_the_expiry_cannot_happen() {
+        let (granted, asked) = (granted(), decision(Verdict::Ask, &["mode_ask"]));
+        for at in 90..110 {
+            let admitted = check(&asked, &binding(b"policy"), Some(&granted), &["ann"], at);
+            assert_eq!(admitted == "by ann", at < 100, "{at}: {admitted}");
+        }
+    }
+}

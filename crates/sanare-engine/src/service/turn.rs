@@ -7,7 +7,7 @@ use sanare_core::redact::Redactor;
 use sanare_core::service::moment::MINUTE;
 use sanare_core::service::run::{Change, Message, MessageKind};
 use sanare_core::service::step::{Cause, Closed, Escalating, Proposed, Step};
-use sanare_core::service::word::{ClosedBy, Effect, VerificationOutcome};
+use sanare_core::service::word::{ClosedBy, Effect, ReceiptState, VerificationOutcome};
 use sanare_core::service::{Action, Attempt, Incident, Moment, NotMade, Run, TargetKey, Text};
 use serde_json::{Value as Json, json};
 
@@ -31,39 +31,84 @@ pub(crate) struct Turn<'a> {
     pub lease: Lease,
     /// What is stored with the step.
     pub change: Change,
-    /// The target that the run had when it was read.
-    had: Option<TargetKey>,
+    /// As they stand in the store, as far as this turn knows.
+    read: (Run, Incident),
 }
+
+/// How often a step is stored anew because readings came in meanwhile.
+const PATIENCE: usize = 20;
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(world: World<'a>, owner: &'a str, run: Run, incident: Incident, lease: Lease) -> Self {
-        let had = run.target.clone();
-        Self { world, owner, run, incident, lease, change: Change::default(), had }
+        let read = (run.clone(), incident.clone());
+        Self { world, owner, run, incident, lease, change: Change::default(), read }
     }
 
     pub(crate) fn now(&self) -> Moment {
         self.world.now()
     }
 
-    /// Stores where the run is now, with everything that was put into the change.
+    /// Stores where the run is now, with everything that was put into the change. Readings that came in meanwhile are
+    /// taken along: an act that was done must never lose its effect to a report.
     pub(crate) fn commit(&mut self) -> Result<(), NotMade> {
-        let now = self.now();
-        let made_from = self.run.revision;
-        self.run.revision += 1;
-        self.incident.step = self.run.step.name();
-        self.incident.updated = now;
         let mut change = std::mem::take(&mut self.change);
-        change.now = self.world.clock.now();
         change.under.push(self.lease.clone());
-        change.incidents.push(self.incident.clone());
-        change.runs.push((self.run.clone(), Some(made_from)));
-        self.world.store.commit(&change)?;
-        self.let_go()
+        for _ in 0..PATIENCE {
+            let made_from = self.read.0.revision;
+            self.run.revision = made_from + 1;
+            self.incident.step = self.run.step.name();
+            self.incident.updated = self.now();
+            change.now = self.world.clock.now();
+            change.incidents = vec![self.incident.clone()];
+            change.runs = vec![(self.run.clone(), Some(made_from))];
+            match self.world.store.commit(&change) {
+                Err(NotMade::Moved(what)) => self.take_along(&change, what)?,
+                other => {
+                    other?;
+                    return self.stored();
+                }
+            }
+        }
+        Err(NotMade::Moved("readings come in faster than a step is stored".to_owned()))
+    }
+
+    fn stored(&mut self) -> Result<(), NotMade> {
+        let before = std::mem::replace(&mut self.read, (self.run.clone(), self.incident.clone()));
+        self.let_go(before.0.target)
+    }
+
+    /// Merges what detectors own with what the loop owns, if nothing but readings came in; what a decision rests on is
+    /// never merged: then the step is made anew.
+    fn take_along(&mut self, change: &Change, what: String) -> Result<(), NotMade> {
+        let store = self.world.store;
+        let (read_run, read) = &self.read;
+        let fresh = store.run(&self.run.incident)?.zip(store.incident(&self.incident.id)?);
+        let Some((fresh_run, fresh)) = fresh else { return Err(NotMade::Moved(what)) };
+        let other = |one: &Incident| {
+            (one.condition, one.flags.clone(), one.inhibited_by.clone())
+                != (read.condition, read.flags.clone(), read.inhibited_by.clone())
+        };
+        let starts = change.receipts.iter().any(|(receipt, _)| receipt.state == ReceiptState::Started);
+        let own_condition = self.incident.condition != read.condition;
+        let only_readings = fresh_run.revision != read_run.revision && fresh_run.step == read_run.step;
+        if !only_readings || (other(&fresh) && (starts || own_condition)) {
+            return Err(NotMade::Moved(what));
+        }
+        let set: Vec<_> = self.incident.flags.difference(&read.flags).copied().collect();
+        if !own_condition {
+            (self.incident.condition, self.incident.cleared) = (fresh.condition, fresh.cleared);
+        }
+        self.incident.evidence.clone_from(&fresh.evidence);
+        self.incident.severity = fresh.severity;
+        self.incident.inhibited_by.clone_from(&fresh.inhibited_by);
+        self.incident.flags = fresh.flags.iter().copied().chain(set).collect();
+        self.run.due = self.run.due.map(|due| fresh_run.due.map_or(due, |woken| due.min(woken)));
+        self.read = (fresh_run, fresh);
+        Ok(())
     }
 
     /// A target that the run has no more is free for others at once.
-    fn let_go(&mut self) -> Result<(), NotMade> {
-        let had = std::mem::replace(&mut self.had, self.run.target.clone());
+    fn let_go(&mut self, had: Option<TargetKey>) -> Result<(), NotMade> {
         if let Some(target) = had.filter(|had| self.run.target.as_ref() != Some(had)) {
             let store = self.world.store;
             if let Some(lease) = store.lease(&target_key(&target), self.owner, self.world.clock.now(), 1)? {

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use sanare_core::id::Id;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::port::scripted::Reaction;
-use sanare_core::service::{Action, Application, Change, Condition, IncidentKind, ReceiptState, StepName, TargetKey};
+use sanare_core::service::{
+    Action, Application, Change, ClosedBy, Condition, Evidence, IncidentKind, Moment, Observation, ReceiptState, Run,
+    ServiceStore, StepName, TargetKey,
+};
 use sanare_engine::service::{Loop, Reported};
 
 use super::hooked::Hooked;
@@ -112,6 +115,82 @@ fn many_workers_call_once() {
         stage.clock.pass(15_000);
     }
     assert_eq!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1);
+}
+
+/// Readings that come in during a call do not cost it its effect: they are taken along.
+#[test]
+fn a_report_during_the_call_loses_nothing() {
+    let stage = stage(&format!("{RESTART}reactions = [\"says:refused\"]\n"));
+    let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+    let late = stage.reading();
+    let store = Hooked::new(
+        stage.store.as_ref(),
+        Box::new(move |store, change| {
+            let made = store.commit(change);
+            if starts(change) && made.is_ok() {
+                store.commit(&reported(store, &late, change.now)).unwrap();
+            }
+            made
+        }),
+    );
+    let worker = Loop::new(stage.world(&store), "worker");
+    stage.plant();
+    let Reported::Opened(id) = reporter.report(&stage.symptom().unwrap()).unwrap() else { panic!("it opens") };
+    *stage.incident.borrow_mut() = Some(id.clone());
+    worker.tick(50).unwrap();
+    let incident = stage.store.incident(&id).unwrap().unwrap();
+    let receipts = stage.store.receipts_of(&id).unwrap();
+    assert_eq!(receipts[0].effect.map(|effect| effect.word()), Some("refused"), "what the adapter said is kept");
+    assert_eq!((incident.attempts.len(), incident.evidence.len()), (1, 2), "and so is what came in meanwhile");
+}
+
+/// A symptom that clears in the last moment before the start: nothing is called.
+#[test]
+fn cleared_in_the_last_moment() {
+    let stage = stage(RESTART);
+    let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+    let cleared = AtomicBool::new(false);
+    let store = Hooked::new(
+        stage.store.as_ref(),
+        Box::new(|store, change| {
+            if starts(change) && !cleared.swap(true, Relaxed) {
+                let id = change.incidents[0].id.clone();
+                let mut incident = store.incident(&id).unwrap().unwrap();
+                incident.condition = Condition::Cleared;
+                let run = store.run(&id).unwrap().unwrap();
+                let from = Some(run.revision);
+                let runs = vec![(Run { revision: run.revision + 1, ..run }, from)];
+                store
+                    .commit(&Change { now: change.now, incidents: vec![incident], runs, ..Change::default() })
+                    .unwrap();
+            }
+            store.commit(change)
+        }),
+    );
+    let worker = Loop::new(stage.world(&store), "worker");
+    stage.plant();
+    let Reported::Opened(id) = reporter.report(&stage.symptom().unwrap()).unwrap() else { panic!("it opens") };
+    worker.tick(50).unwrap();
+    worker.tick(50).unwrap();
+    assert!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().is_empty());
+    let incident = stage.store.incident(&id).unwrap().unwrap();
+    assert_eq!(incident.closed_by, Some(ClosedBy::Itself));
+    assert_eq!(stage.store.receipts_of(&id).unwrap()[0].state, ReceiptState::Failed);
+}
+
+/// What a report adds: a reading, and a revision of the run.
+fn reported(store: &dyn ServiceStore, seen: &Observation, now: u64) -> Change {
+    let run = store.due(Moment::from_micros(u64::MAX), 1).unwrap().remove(0);
+    let mut incident = store.incident(&run.incident).unwrap().unwrap();
+    incident.add_evidence(Evidence { observation: seen.id.clone(), badness: 1.0 });
+    let from = Some(run.revision);
+    Change {
+        now,
+        observations: vec![seen.clone()],
+        incidents: vec![incident],
+        runs: vec![(Run { revision: run.revision + 1, ..run }, from)],
+        ..Change::default()
+    }
 }
 
 /// Whether this change starts a receipt.

@@ -1,4 +1,4 @@
--- Format 4: service healing. Each row holds its value as JSON, and beside it the columns that it is found by.
+-- Format 5: service healing. Each row holds its value as JSON, and beside it the columns that it is found by.
 
 -- Readings. A number is their place among all.
 CREATE TABLE service_observations (
