@@ -116,6 +116,9 @@ mod tests {
         };
         assert_eq!(run(9).0, [IncidentFlag::Flapping]);
         assert_eq!(run(10).0, [], "the first change is half an hour old");
+        let opening = |gap: u64| run(gap).1.fires(at(4 * gap));
+        assert_eq!(opening(5), Opening { reopened: true, attempt_failed: false, may_attempt: false, tell: true });
+        assert_eq!(opening(10), Opening { reopened: false, attempt_failed: false, may_attempt: true, tell: false });
         let mut history = run(5).1;
         assert!(!history.settles(at(15 + 29)));
         assert!(history.settles(at(15 + 30)), "half an hour of quiet, and it is well");
