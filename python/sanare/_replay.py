@@ -86,9 +86,13 @@ def _ask(
 ) -> tuple[str, Any]:
     """State and answer of one question; `skipped` where there is no child to ask. Files that the values name may be
     read, like those of the call itself."""
+    from sanare import _settings
     from sanare._native import native
     from sanare._request import file_of
 
+    isolation = _settings.of_project(subject.root).get("heal.gates.isolation", "auto")
+    if isolation in ("fresh", "none"):
+        return "skipped", f"asked in a fork alone, and heal.gates.isolation is {isolation}"
     named = [path for path in map(file_of, values) if path]
     probe = Probe(subject, code, question)
     if folder:

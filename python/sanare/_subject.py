@@ -95,6 +95,12 @@ class Subject:
 
         return Trial(self.call, code, self.root, runs)
 
+    def fresh(self, source: str, runs: Sequence[Any]) -> Any:
+        """The same for a fresh interpreter: what it is told, or why it cannot be (C89)."""
+        from sanare._fresh import request
+
+        return request(self, source, runs)
+
     def outcome(self, data: bytes) -> Any:
         """What a child sent back."""
         import marshal

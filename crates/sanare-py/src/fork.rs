@@ -9,6 +9,32 @@ use sanare::core::port::RanState;
 use sanare::effects::sandbox::{Prepared, ShutIn, available, usual_reads};
 use sanare::effects::trial::{Limits, PrivateFolder, Trial, TrialEnd};
 
+/// Where a trial runs (C89).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// A fork; where that stands still a fresh interpreter.
+    #[default]
+    Auto,
+    /// A fork alone.
+    Fork,
+    /// A fresh interpreter alone.
+    Fresh,
+    /// Nowhere.
+    None,
+}
+
+impl Isolation {
+    /// From its word in the settings.
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "fork" => Self::Fork,
+            "fresh" => Self::Fresh,
+            "none" => Self::None,
+            _ => Self::Auto,
+        }
+    }
+}
+
 /// What a trial is held to.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
@@ -20,11 +46,19 @@ pub struct Allowance {
     pub accept_unisolated: bool,
     /// When the whole heal must be over (C4).
     pub deadline: Option<Instant>,
+    /// Where it runs.
+    pub isolation: Isolation,
 }
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self { time: Duration::from_secs(20), memory: 1 << 30, accept_unisolated: false, deadline: None }
+        Self {
+            time: Duration::from_secs(20),
+            memory: 1 << 30,
+            accept_unisolated: false,
+            deadline: None,
+            isolation: Isolation::Auto,
+        }
     }
 }
 
@@ -43,6 +77,8 @@ pub enum Child {
     Sent(Vec<u8>, Vec<&'static str>),
     /// It sent nothing: how it ended, and words for people.
     Ended(RanState, String),
+    /// It stood still, as a fork does when another thread held a lock: nothing is known of the work.
+    Stuck(String),
     /// The program was told to stop meanwhile.
     Interrupted(PyErr),
 }
@@ -133,8 +169,8 @@ fn said(trial: Trial) -> Child {
         TrialEnd::MemoryLimit => (RanState::MemoryLimit, "more memory was asked for than allowed".to_owned()),
         TrialEnd::FolderLimit => (RanState::Denied, "it filled its folder".to_owned()),
         TrialEnd::ReportLimit | TrialEnd::Garbled => (RanState::Crashed, "what came back is no answer".to_owned()),
-        TrialEnd::Idle => (RanState::CannotRun, "it stood still: another thread held a lock".to_owned()),
-        TrialEnd::NoSignOfLife => (RanState::CannotRun, "no sign of life: another thread held a lock".to_owned()),
+        TrialEnd::Idle => return Child::Stuck("it stood still: another thread held a lock".to_owned()),
+        TrialEnd::NoSignOfLife => return Child::Stuck("no sign of life: another thread held a lock".to_owned()),
         TrialEnd::NoIsolation(part) => (RanState::NoIsolation, format!("no isolation: {part}")),
         TrialEnd::Interrupted => (RanState::CannotRun, "interrupted".to_owned()),
     };

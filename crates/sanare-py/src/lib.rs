@@ -8,6 +8,7 @@ mod capture;
 mod convert;
 mod failure;
 mod fork;
+mod fresh;
 mod memory;
 mod person;
 mod request;
@@ -23,12 +24,13 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use sanare::core::port::RanState;
 use sanare::operations::remember::{Kept, Remember};
 use sanare::report::Report;
 
 use crate::convert::{Limits, Reader};
 use crate::failure::text;
-use crate::fork::{Allowance, Child, Fences};
+use crate::fork::{Allowance, Child, Fences, Isolation};
 use crate::subject::PySubject;
 
 /// Heals one failing call; the answer is the report.
@@ -66,6 +68,7 @@ fn allowance(root: &Path, options: &[(String, serde_json::Value)]) -> Allowance 
         time: Duration::from_millis(settings.number("heal.gates.trial_time")),
         memory: settings.number("heal.gates.trial_memory"),
         accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
+        isolation: Isolation::from_word(settings.text("heal.gates.isolation")),
         deadline: Some(Instant::now() + Duration::from_millis(settings.number("heal.deadline"))),
     }
 }
@@ -90,6 +93,7 @@ fn in_child<'py>(
     match child {
         Child::Sent(bytes, _) => PyBytes::new(py, &bytes).into_bound_py_any(py),
         Child::Ended(state, detail) => (format!("{state:?}"), detail).into_bound_py_any(py),
+        Child::Stuck(detail) => (format!("{:?}", RanState::CannotRun), detail).into_bound_py_any(py),
         Child::Interrupted(error) => Err(error),
     }
 }
@@ -206,6 +210,7 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
     module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
     module.add_function(wrap_pyfunction!(in_child, module)?)?;
+    module.add_function(wrap_pyfunction!(fresh::shut_in, module)?)?;
     module.add_function(wrap_pyfunction!(plain, module)?)?;
     module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use sanare::core::evidence::{Failure, TwinValue};
 use sanare::core::gate::{Answer, Check, Gate};
 use sanare::core::port::{Ran, RanState, Store, Subject, SubjectFault};
@@ -13,7 +13,8 @@ use sanare::operations::remember::{Kept, calls};
 
 use crate::back::{items, twin_to_python};
 use crate::failure::{Origin, dict, flag, get, plain_text, text, whole_failure};
-use crate::fork::{Allowance, Child, Fences};
+use crate::fork::{Allowance, Child, Fences, Isolation};
+use crate::fresh;
 
 /// Remembered calls, read once.
 struct Recall {
@@ -176,17 +177,30 @@ impl PySubject {
     fn run(&mut self, module: &str, runs: &[Option<&[(String, TwinValue)]>]) -> Result<Vec<Ran>, SubjectFault> {
         let mut fences = self.fences.take();
         let allowance = self.allowance;
+        let mut stuck = false;
         let tried = self.ask(|py, object| {
             let arguments = PyList::empty(py);
             for run in runs {
                 arguments.append(twins(py, *run)?)?;
             }
-            let prepared = object.call_method1("prepare", (module, arguments))?;
+            let skipped = |state: RanState, why: &str| Ok(Ok(runs.iter().map(|_| Ran::ended(state, why)).collect()));
+            let afresh = |py| {
+                let request = object.call_method1("fresh", (module, &arguments))?;
+                match request.cast::<PyTuple>() {
+                    Ok(request) => Ok(fresh::run(py, request, allowance)),
+                    Err(_) => Ok::<_, PyErr>(Child::Ended(RanState::CannotRun, plain_text(&request))),
+                }
+            };
+            if allowance.isolation == Isolation::None {
+                return skipped(RanState::NoIsolation, "heal.gates.isolation is none");
+            }
+            let prepared = object.call_method1("prepare", (module, &arguments))?;
             if let Ok(why) = prepared.cast::<PyString>() {
                 let why = why.to_string_lossy();
                 return Ok(Ok(runs.iter().map(|_| Ran::ended(RanState::CannotRun, why.as_ref())).collect()));
             }
             let child = match &fences {
+                _ if allowance.isolation == Isolation::Fresh => afresh(py)?,
                 Some(fences) => fences.run(py, &prepared),
                 None => {
                     let readable: Vec<String> = object.call_method0("readable")?.extract()?;
@@ -195,6 +209,14 @@ impl PySubject {
                         Err(child) => child,
                     }
                 }
+            };
+            let child = match child {
+                Child::Stuck(_) if allowance.isolation == Isolation::Auto => {
+                    // The lock is held still: another fork would stand as long.
+                    stuck = true;
+                    afresh(py)?
+                }
+                child => child,
             };
             Ok(match child {
                 Child::Sent(bytes, denied) => {
@@ -210,12 +232,18 @@ impl PySubject {
                 Child::Ended(state @ (RanState::NoIsolation | RanState::CannotRun), detail) => {
                     Ok(runs.iter().map(|_| Ran::ended(state, detail.as_str())).collect())
                 }
+                Child::Stuck(detail) => {
+                    Ok(runs.iter().map(|_| Ran::ended(RanState::CannotRun, detail.as_str())).collect())
+                }
                 Child::Ended(state, detail) if runs.len() == 1 => Ok(vec![Ran::ended(state, detail)]),
                 Child::Ended(..) => Ok(Vec::new()),
                 Child::Interrupted(error) => Err(error),
             })
         });
         self.fences = fences;
+        if stuck {
+            self.allowance.isolation = Isolation::Fresh;
+        }
         match tried? {
             Err(error) => {
                 self.interrupted = Some(error);

@@ -184,6 +184,12 @@ pub const KEYS: &[Key] = &[
     key("heal.gates.verify_time", Kind::Duration(SECOND, HOUR), "\"60s\"", "how long one verify command may take"),
     key("heal.gates.verify_network", Kind::Flag, "false", "whether verify commands may use the network"),
     key("heal.gates.verify_copy", Kind::Size(MIB, 64 << 30), "\"200MiB\"", "size of the work tree's copy"),
+    key(
+        "heal.gates.isolation",
+        Kind::Choice(&["auto", "fork", "fresh", "none"]),
+        "\"auto\"",
+        "where a trial runs: a fork, a fresh interpreter, a fork and else a fresh one, or nowhere",
+    ),
     key("heal.gates.accept_unisolated", Kind::Flag, "false", "whether a trial without isolation counts"),
     key("git.patches", Kind::Flag, "false", "whether each proposal is written as a patch file too"),
     key(
