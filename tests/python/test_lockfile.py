@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import sanare
+from test_eleven_scenarios import load, project
+
 LOADER = """import csv
 
 
@@ -36,3 +40,41 @@ def test_a_line_comes_with_a_repair(tmp_path: Path) -> None:
     for part in ('function = "loader.py:load"', 'expected = "amount"', 'evidence = ["I4"', 'accepted = "policy"'):
         assert part in entry, entry
     assert 'incident = "inc_' in entry and "profile = " in entry
+
+
+ASKED = """import csv
+import io
+
+import sanare
+
+
+@sanare.heal(mode="ask")
+def load(text):
+    return sum(int(row["amount"]) for row in csv.DictReader(io.StringIO(text)))
+"""
+
+
+def test_a_line_comes_with_an_approval_and_goes_with_its_revert(tmp_path: Path) -> None:
+    job = project(tmp_path, ASKED)
+    loaded = load(job, f"asked_{tmp_path.name}")
+    loaded.load("date,amount\n2024-01-05,12\n2024-01-06,30\n")
+    with pytest.raises(KeyError):
+        loaded.load("date,betrag\n2024-01-07,11\n2024-01-08,31\n")
+    report = sanare.last_report()
+    lock = tmp_path / "sanare.lock"
+    assert report is not None and report.status == "waiting" and not lock.exists()
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "sanare", "--project", str(tmp_path), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("approve", report.id)
+    (entry,) = [line for line in lock.read_text(encoding="utf-8").splitlines() if "betrag" in line]
+    for part in ('function = "job.py:load"', 'expected = "amount"', 'evidence = ["I4"', f'incident = "{report.id}"'):
+        assert part in entry, entry
+    assert "accepted = " in entry and 'accepted = "policy"' not in entry and "profile = " in entry
+    assert "betrag" in job.read_text(encoding="utf-8")
+    run("revert", report.id)
+    assert "betrag" not in lock.read_text(encoding="utf-8") + job.read_text(encoding="utf-8")

@@ -38,6 +38,8 @@ pub struct Candidate {
     pub twins: Vec<TwinCall>,
     /// Names that the old body reads and the new one must go on reading.
     pub expected_names: Vec<String>,
+    /// The lines that the project's lockfile gets with it, for whoever applies it later.
+    pub lock: Vec<serde_json::Value>,
     /// Values of the failing call that it must not know by heart; empty where its maker never sees values.
     pub seen: Vec<String>,
     /// How sure a model says that it is, capped; none of the offline engine, which has tiers.

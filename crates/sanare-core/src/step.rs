@@ -225,6 +225,7 @@ fn proposed(step: &Proposed) -> Json {
         "confidence": candidate.confidence,
         "mappings": candidate.mappings.iter().map(|(old, new)| json!({ "expected": old, "seen": new })).collect::<Vec<_>>(),
         "function": candidate.function,
+        "lock": candidate.lock,
         "declined": step.diagnosed.declined,
     })
 }

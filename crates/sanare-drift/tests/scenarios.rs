@@ -239,3 +239,20 @@ def load_sales(path):
     };
     assert_eq!(told(case, folder.path()), format!("sheet_renamed, header_row, header_renamed | {BOTH} | {BOTH}"));
 }
+
+#[test]
+fn lines_above_and_another_delimiter_at_once() {
+    let layers = |more: &str| format!("delimiter, header_row{more} | {BOTH} | {BOTH}");
+    let below =
+        |lines: &str| format!("{lines}date;customer;amount\n2026-01-05;Alfa Kft;1200\n2026-01-06;Beta Zrt;800\n");
+    check(STANDARD, "load_sales", OLD, &below("Monthly report, 2026\n"), &layers(""), true);
+    check(STANDARD, "load_sales", OLD, &below("Monthly report\nmade by: shop, Oslo\n\n"), &layers(""), true);
+    let translated = "Report\ndatum;ugyfel;osszeg\n2026-01-05;Alfa Kft;1200\n2026-01-06;Beta Zrt;800\n";
+    check(STANDARD, "load_sales", OLD, translated, &layers(", header_renamed"), true);
+    // The delimiter of a table that two lines could head is nobody's guess.
+    let two = below("amount;customer;date\n1;2;3\n");
+    check(STANDARD, "load_sales", OLD, &two, "refused", true);
+    // Neither is one under which the names are not all there.
+    let gone = "Report 2026\ndate;customer\n2026-01-05;Alfa Kft\n";
+    check(STANDARD, "load_sales", OLD, gone, "refused", true);
+}

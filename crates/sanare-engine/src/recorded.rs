@@ -31,6 +31,8 @@ pub struct Recorded {
     pub function: String,
     /// How sure a model said that it is.
     pub confidence: Option<f64>,
+    /// The lines that the project's lockfile gets with it.
+    pub lock: Vec<Json>,
 }
 
 impl Recorded {
@@ -57,6 +59,7 @@ impl Recorded {
             declined: from(&proposed["declined"]).unwrap_or_default(),
             function: text(&proposed["function"]),
             confidence: proposed["confidence"].as_f64(),
+            lock: proposed["lock"].as_array().cloned().unwrap_or_default(),
         })
     }
 

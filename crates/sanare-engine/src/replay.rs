@@ -253,6 +253,7 @@ fn proposed(payload: &Json) -> Option<Try> {
         mappings: Vec::new(),
         twins: vec![twin],
         expected_names: Vec::new(),
+        lock: Vec::new(),
         seen: Vec::new(),
         confidence: payload["confidence"].as_f64(),
     };

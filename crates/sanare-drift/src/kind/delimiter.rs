@@ -6,8 +6,9 @@ use sanare_source::size::Ranged;
 
 use crate::code::table_reader::{Form, Step};
 use crate::code::write::Writer;
-use crate::code::{argument, keyword};
+use crate::code::{argument, dotted, keyword};
 use crate::engine::refused;
+use crate::kind::header_row::{condition, header_names};
 use crate::kind::{Layers, Subject};
 use crate::problem::Answer;
 use crate::table::Tables;
@@ -50,8 +51,8 @@ fn edit(tables: &Tables, at: usize, declared: char, seen: char) -> Option<String
     let input = reader.input.as_ref()?;
     let call = reader.call?;
     let mut writer = Writer::new(&tables.code);
-    if view.header_row > 0 && view.declared_header != Some(view.header_row) && !(tables.code.has("from_header")) {
-        return None;
+    if view.header_row > 0 && view.declared_header != Some(view.header_row) && !tables.code.has("from_header") {
+        return below_titles(tables, at, declared, seen);
     }
     let first = call.arguments.find_positional(0)?;
     let (parameter, given, line) = if reader.form == Form::Frame {
@@ -90,7 +91,53 @@ fn edit(tables: &Tables, at: usize, declared: char, seen: char) -> Option<String
     );
     helper.push(format!("    return {new} if line.count({new}) > line.count({old}) else {old}"));
     writer.helper(&helper.join("\n"));
-    let value = format!("delimiter_of({given})");
+    put(tables, at, &mut writer, format!("delimiter_of({given})"))?;
+    writer.finish()
+}
+
+/// Lines stand above the header, which alone tells the delimiter: the line that holds the names is looked for under both.
+/// That the table begins there is the next layer.
+fn below_titles(tables: &Tables, at: usize, declared: char, seen: char) -> Option<String> {
+    let reader = tables.readers.get(at)?;
+    let view = tables.views.get(at)?.as_ref()?;
+    let input = reader.input.as_ref()?;
+    let first = reader.call?.arguments.find_positional(0)?;
+    if view.header_rivals {
+        return None;
+    }
+    let sets = header_names(tables, at, view).ok().filter(|sets| sets.iter().all(|set| set.len() > 1))?;
+    let chosen = input.steps.iter().any(|step| matches!(step, Step::Split(_) | Step::Slice(_) | Step::Chosen(_)));
+    let (parameter, given, lines) = match () {
+        () if reader.form == Form::Frame => return None,
+        () if input.open().is_some() && first.is_name_expr() && input.skipped == Some(0) && !chosen => {
+            ("handle", tables.code.text(first), "lines = [handle.readline() for _ in range(50)]\n    handle.seek(0)")
+        }
+        () if input.open().is_none() && view.declared_header == Some(0) && !chosen => {
+            ("text", input.argument, "lines = text.splitlines()")
+        }
+        () => return None,
+    };
+    let mut writer = Writer::new(&tables.code);
+    let (names, condition) = condition(&writer, &sets, "next(csv.reader([line], delimiter=delimiter), [])");
+    let import = if dotted(&reader.call?.func)?.starts_with("csv.") { "" } else { "    import csv\n\n" };
+    let quoted = |delimiter: char| writer.quote(&delimiter.to_string());
+    let (new, old) = (quoted(seen), quoted(declared));
+    writer.helper(&format!(
+        "def delimiter_of({parameter}):\n    \
+         # the fields may be separated by {} instead of {}; the line that holds the names tells\n{import}    {names}\n    {lines}\n    \
+         for line in lines:\n        for delimiter in ({old}, {new}):\n            if {condition}:\n                return delimiter\n    \
+         return {old}",
+        word(seen),
+        word(declared)
+    ));
+    put(tables, at, &mut writer, format!("delimiter_of({given})"))?;
+    writer.finish()
+}
+
+/// Gives the reader its delimiter.
+fn put(tables: &Tables, at: usize, writer: &mut Writer, value: String) -> Option<()> {
+    let reader = tables.readers.get(at)?;
+    let call = reader.call?;
     let existing = if reader.form == Form::Frame {
         keyword(call, "sep").or(argument(call, "delimiter", 1))
     } else {
@@ -104,7 +151,7 @@ fn edit(tables: &Tables, at: usize, declared: char, seen: char) -> Option<String
             writer.insert(last.value().end().to_usize(), format!(", {name}={value}"));
         }
     }
-    writer.finish()
+    Some(())
 }
 
 fn word(delimiter: char) -> &'static str {

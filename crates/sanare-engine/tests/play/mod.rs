@@ -267,6 +267,7 @@ fn answer(scripted: &Scripted, name: ProposerName) -> Result<Candidate, Declined
         mappings: Vec::new(),
         twins: if scripted.no_twin { Vec::new() } else { vec![twin] },
         expected_names: Vec::new(),
+        lock: Vec::new(),
         seen: Vec::new(),
         confidence: scripted.confidence,
     })

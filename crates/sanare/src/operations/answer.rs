@@ -7,15 +7,17 @@ use sanare_core::id::Id;
 use sanare_core::policy::Policy;
 use sanare_core::port::store::Rest;
 use sanare_core::port::{Clock, Store, StoreFault};
+use sanare_core::receipt::Receipt;
 use sanare_effects::process::ProcessMark;
 use sanare_effects::regular_file;
 use sanare_engine::answer::{Answer, Answered, Desk, NotTaken, answer as take};
+use sanare_engine::recorded::Recorded;
 
 use crate::operations::show::{self, Show};
 use crate::report::Report;
 use crate::wire::clock::SystemClock;
 use crate::wire::person::{self, Person};
-use crate::wire::{home, policy, settings, target};
+use crate::wire::{home, lockfile, policy, settings, target};
 
 /// Why an answer came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +73,15 @@ fn answer(store: &dyn Store, project_root: &Path, given: &str, approve: bool, wh
         Err(_) => Policy::none(),
     };
     let Person { name, groups } = person::current();
+    let recorded = Recorded::read(&store.records(&id)?);
+    let (shown, lines) = recorded.map(|recorded| (recorded.incident.path, recorded.lock)).unwrap_or_default();
+    let write = |receipt: &Receipt| {
+        let path = Path::new(&receipt.path);
+        target::write(path, receipt)?;
+        let function = format!("{shown}:{}", receipt.function);
+        lockfile::add_accepted(project_root, &function, &lines, &receipt.incident.to_string(), &name)
+            .or_else(|fault| target::restore(path, receipt).and(Err(fault)))
+    };
     let desk = Desk {
         store,
         clock: &clock,
@@ -78,9 +89,9 @@ fn answer(store: &dyn Store, project_root: &Path, given: &str, approve: bool, wh
         stopped: home::stop_path(project_root).exists(),
         process: ProcessMark::current().to_string(),
         digest_of: &|path| regular_file::read(Path::new(path)).ok().map(|bytes| Digest::of(&bytes)),
-        write: &|receipt| target::write(Path::new(&receipt.path), receipt),
+        write: &write,
     };
-    let answered = take(&desk, &id, &Answer { approve, name, groups, why: why.to_owned() })?;
+    let answered = take(&desk, &id, &Answer { approve, name: name.clone(), groups, why: why.to_owned() })?;
     let report = report(store, &id)?;
     if answered == Answered::Applied {
         // Whoever failed and rests may take the repair at once.

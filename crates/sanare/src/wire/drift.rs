@@ -99,7 +99,9 @@ impl Proposer for DriftProposer {
                 Next::Done => {
                     let mut candidate = candidate(ask, &problem, &layers, twins)?;
                     candidate.evidence.extend(unused);
-                    self.lock.offer(&candidate.function, entries(&layers));
+                    let entries = entries(&layers);
+                    candidate.lock = entries.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect();
+                    self.lock.offer(&candidate.function, entries);
                     return Ok(candidate);
                 }
                 Next::Failed(failure) if layers.len() < self.layers => {
@@ -224,6 +226,7 @@ fn candidate(
         twins,
         // Left to the gate, which reads the old body itself.
         expected_names: Vec::new(),
+        lock: Vec::new(),
         seen: Vec::new(),
         confidence: None,
     }))

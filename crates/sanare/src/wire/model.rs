@@ -231,6 +231,7 @@ fn candidate(reply: &Reply, desk: &Desk, request: &Request) -> Result<Candidate,
         mappings: Vec::new(),
         twins: Vec::new(),
         expected_names: Vec::new(),
+        lock: Vec::new(),
         seen: Vec::new(),
         confidence: Some(reply.confidence),
     })

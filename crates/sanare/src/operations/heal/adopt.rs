@@ -259,6 +259,7 @@ fn as_candidate(receipt: &Receipt, repair: &Report) -> Candidate {
         mappings: Vec::new(),
         twins: Vec::new(),
         expected_names: Vec::new(),
+        lock: Vec::new(),
         seen: Vec::new(),
         confidence: repair.confidence,
     }
