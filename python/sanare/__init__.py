@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sanare._capture import capture as capture
     from sanare._errors import Error as Error
     from sanare._errors import HealRequested as HealRequested
+    from sanare._errors import NotStarted as NotStarted
     from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
     from sanare._forget import forget as forget
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from sanare._report import (
         reports as reports,
     )
+    from sanare._service import Healer as Healer
+    from sanare._service import Intent as Intent
+    from sanare._service import Service as Service
     from sanare._settings import settings as settings
 
     Target = TypeVar("Target")
@@ -77,7 +81,11 @@ __all__ = [
     "Error",
     "Example",
     "HealRequested",
+    "Healer",
+    "Intent",
+    "NotStarted",
     "Report",
+    "Service",
     "SettingsError",
     "__version__",
     "approve",
@@ -103,7 +111,11 @@ _LATER = {
     "Error": "_errors",
     "Example": "_example",
     "HealRequested": "_errors",
+    "Healer": "_service",
+    "Intent": "_service",
+    "NotStarted": "_errors",
     "Report": "_report",
+    "Service": "_service",
     "SettingsError": "_errors",
     "approve": "_person",
     "capture": "_capture",

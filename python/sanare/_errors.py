@@ -18,3 +18,7 @@ class HealRequested(Error):
         super().__init__(reason)
         self.reason = reason
         self.details = details if details is not None else {}
+
+
+class NotStarted(Error):
+    """Raised by a capability: surely nothing was begun."""

@@ -1,13 +1,16 @@
 //! The commands, one file each.
 
 pub(crate) mod answer;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod heal_case;
+pub(crate) mod incident;
 pub(crate) mod incidents;
+pub(crate) mod init;
 pub(crate) mod forget;
 pub(crate) mod ledger;
 pub(crate) mod migrate;
@@ -16,6 +19,8 @@ pub(crate) mod redact;
 pub(crate) mod replay;
 pub(crate) mod retry;
 pub(crate) mod revert;
+pub(crate) mod run_services;
+pub(crate) mod services;
 pub(crate) mod show;
 pub(crate) mod stop;
 pub(crate) mod vet;
@@ -32,6 +37,7 @@ use crate::output::Exit;
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) project: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     pub(crate) python: Option<PathBuf>,
 }
 
@@ -78,6 +84,29 @@ impl Context {
 }
 
 impl Context {
+    /// The configuration of services.
+    pub(crate) fn setup(&self) -> Result<sanare::service::Setup, Exit> {
+        let root = self.project_root()?;
+        sanare::service::Setup::find(self.config.as_deref(), &root).map_err(|troubles| check::wrong(&troubles))
+    }
+
+    /// The healer of that configuration, over its store.
+    pub(crate) fn healer(&self) -> Result<sanare::service::Healer, Exit> {
+        let root = self.project_root()?;
+        sanare::service::Healer::from_config(self.config.as_deref(), &root).map_err(|error| match error {
+            sanare::service::NotMadeHealer::Configuration(troubles) => check::wrong(&troubles),
+            sanare::service::NotMadeHealer::Store(fault) => Exit::store(fault),
+        })
+    }
+
+    /// The same where services are configured at all; `None` where they are not.
+    pub(crate) fn healer_if_any(&self) -> Result<Option<sanare::service::Healer>, Exit> {
+        let root = self.project_root()?;
+        let configured = sanare::service::Setup::find(self.config.as_deref(), &root)
+            .is_ok_and(|setup| !setup.configuration.services.is_empty());
+        if configured { self.healer().map(Some) } else { Ok(None) }
+    }
+
     /// Runs a module of the wheel with these arguments; its exit code and what it said.
     pub(crate) fn ask_python(&self, module: &str, arguments: &[&Path]) -> Result<(i32, String), Exit> {
         let python = self.python();

@@ -28,6 +28,9 @@ struct Arguments {
     /// The project's folder; its store is `.sanare/store.db` there.
     #[arg(long, global = true, value_name = "FOLDER")]
     project: Option<PathBuf>,
+    /// The configuration of services; else `SANARE_CONFIG`, `sanare.toml` in the project, the user's own.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -35,7 +38,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Heal three small jobs in a temporary folder, offline, and show each step.
-    Demo,
+    Demo(command::demo::Arguments),
     /// List incidents, newest first.
     #[command(alias = "list")]
     Incidents(command::incidents::Arguments),
@@ -76,10 +79,29 @@ enum Command {
     Vet(command::vet::Arguments),
     /// Heal a loader in a case folder: `loader.py`, `old.*`, `new.*`, `task.toml`.
     HealCase(command::heal_case::Arguments),
-    /// Stop all acting in this project at once.
-    Stop,
-    /// Allow acting in this project again.
-    Start,
+    /// Write a configuration for a service to begin with.
+    Init(command::init::Arguments),
+    /// Check the configuration of services, and tell what will never be done by itself.
+    Check(command::check::Arguments),
+    /// List services, and how they are.
+    Services,
+    /// Watch and heal the configured services until this is ended.
+    RunServices(command::run_services::Arguments),
+    /// Look at one incident of a service, hold it, begin anew, close it.
+    #[command(subcommand)]
+    Incident(command::incident::Command),
+    /// Propose an action for an incident of a service.
+    Propose(command::incident::Propose),
+    /// Look after targets.
+    #[command(subcommand)]
+    Target(command::incident::Target),
+    /// Look after models.
+    #[command(subcommand)]
+    Model(command::incident::Model),
+    /// Stop all acting in this project at once, or on one service.
+    Stop(command::stop::Arguments),
+    /// Allow acting again.
+    Start(command::stop::Arguments),
 }
 
 /// Runs the command line; the first argument is the program's name. `python` is the interpreter that hosts the wheel, if
@@ -93,9 +115,9 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
             return error.exit_code();
         }
     };
-    let context = command::Context { json: parsed.json, project: parsed.project, python };
+    let context = command::Context { json: parsed.json, project: parsed.project, config: parsed.config, python };
     let done = match parsed.command {
-        Command::Demo => command::demo::run(&context),
+        Command::Demo(arguments) => command::demo::run(&context, &arguments),
         Command::Incidents(arguments) => command::incidents::run(&context, &arguments),
         Command::Show(arguments) => command::show::run(&context, &arguments),
         Command::Explain(arguments) => command::explain::run(&context, &arguments),
@@ -114,8 +136,16 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),
         Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),
-        Command::Stop => command::stop::set(&context),
-        Command::Start => command::stop::lift(&context),
+        Command::Stop(arguments) => command::stop::set(&context, &arguments),
+        Command::Start(arguments) => command::stop::lift(&context, &arguments),
+        Command::Init(arguments) => command::init::run(&context, &arguments),
+        Command::Check(arguments) => command::check::run(&context, &arguments),
+        Command::Services => command::services::run(&context),
+        Command::RunServices(arguments) => command::run_services::run(&context, &arguments),
+        Command::Incident(command) => command::incident::run(&context, &command),
+        Command::Propose(arguments) => command::incident::propose(&context, &arguments),
+        Command::Target(command) => command::incident::settle(&context, &command),
+        Command::Model(command) => command::incident::mark_good(&context, &command),
     };
     finish(done)
 }

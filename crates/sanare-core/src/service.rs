@@ -30,6 +30,7 @@ pub mod limits;
 pub mod policy;
 pub mod prompt;
 pub mod reply;
+pub mod history;
 pub mod config;
 pub mod approval;
 pub mod verification;

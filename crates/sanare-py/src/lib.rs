@@ -12,6 +12,7 @@ mod fresh;
 mod memory;
 mod person;
 mod request;
+mod service;
 mod settings;
 mod subject;
 
@@ -215,6 +216,8 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(project_of, module)?)?;
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
     module.add_function(wrap_pyfunction!(redact_json, module)?)?;
+    module.add_class::<service::NativeHealer>()?;
+    module.add_class::<service::NativeService>()?;
     module.add_function(wrap_pyfunction!(person::answer, module)?)?;
     module.add_function(wrap_pyfunction!(person::confirm, module)?)?;
     module.add_function(wrap_pyfunction!(person::revert, module)?)?;

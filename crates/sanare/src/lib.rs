@@ -5,6 +5,7 @@
 
 pub mod operations;
 pub mod report;
+pub mod service;
 pub mod wire;
 
 pub use sanare_core as core;

@@ -1,15 +1,19 @@
 //! `sanare approve ID` and `sanare deny ID`: exit 1 when the answer came too late, 3 when it is not this account's to
 //! give, 6 when policy refuses.
 
+use sanare::core::service::approval::NotCounted;
 use sanare::engine::answer::{Answered, NotTaken};
+use sanare::engine::service::NotAnswered as Refused;
 use sanare::operations::answer::{NoAnswer, approve, deny};
+use sanare::service::{Healer, NotAnswered, NotFound};
 
+use crate::command::incident::not_found;
 use crate::command::{Context, pretty, shown};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The incident's id, or at least six characters of its beginning.
+    /// The id of the incident or of the question, or at least six characters of its beginning.
     id: String,
     /// Why, for the record.
     #[arg(long, default_value = "")]
@@ -17,6 +21,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Result<Printed, Exit> {
+    if let Some(printed) = of_service(context, arguments, yes)? {
+        return Ok(printed);
+    }
     let (store, root) = (context.store()?, context.project_root()?);
     let operation = if yes { approve } else { deny };
     let taken = operation(store.as_ref(), &root, &arguments.id, &arguments.reason).map_err(exit)?;
@@ -34,6 +41,28 @@ pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Resul
         Answered::Denied => format!("denied: {place} stays as it is"),
         Answered::Counted { have, need } => format!("approved by {have} of {need} persons; nothing is written yet"),
     }))
+}
+
+/// A question of the service half, where there is one of this id.
+fn of_service(context: &Context, arguments: &Arguments, yes: bool) -> Result<Option<Printed>, Exit> {
+    let Some(healer) = context.healer_if_any()? else { return Ok(None) };
+    let operation = if yes { Healer::approve } else { Healer::deny };
+    match operation(&healer, &arguments.id, &arguments.reason, None) {
+        Ok(state) if context.json => Ok(Some(Printed::text(pretty(&state)))),
+        Ok(state) => {
+            Ok(Some(Printed::text(format!("the question is {state}; the healer that runs goes on from here"))))
+        }
+        Err(NotAnswered::NotFound(NotFound::Unknown(_))) => Ok(None),
+        Err(NotAnswered::NotFound(error)) => Err(not_found(error)),
+        Err(NotAnswered::Refused(refused)) => {
+            let code = match &refused {
+                Refused::NotCounted(NotCounted::NotAllowed(_)) => 3,
+                Refused::Store(_) => 5,
+                _ => 1,
+            };
+            Err(Exit { code, message: refused.to_string(), hint: String::new() })
+        }
+    }
 }
 
 fn exit(error: NoAnswer) -> Exit {

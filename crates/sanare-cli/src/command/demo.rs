@@ -1,9 +1,17 @@
-//! `sanare demo`.
+//! `sanare demo`: three healed jobs, or a model service that is rolled back, in a temporary folder; the Python half plays
+//! them.
 
 use crate::command::Context;
 use crate::output::{Exit, Printed};
 
-pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
-    let code = context.run_python("sanare._demo", &[])?;
-    Ok(Printed::with_code(String::new(), code))
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The story of a service, in place of the jobs'.
+    #[arg(long)]
+    services: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
+    let module = if arguments.services { "sanare._demo_services" } else { "sanare._demo" };
+    context.run_python(module, &[]).map(|code| Printed::with_code("", code))
 }

@@ -1,7 +1,10 @@
-//! `sanare incidents`.
+//! `sanare incidents`: one list for code and services.
 
+use sanare::core::service::Incident;
 use sanare::operations::incidents::of_kind;
+use sanare::report::Report;
 
+use crate::command::incident::head;
 use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
 
@@ -23,28 +26,58 @@ fn when(at: u64) -> String {
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
-    let store = context.store()?;
+    let services = services(context, arguments)?;
+    let store = match context.store() {
+        Ok(store) => store,
+        Err(exit) if services.is_empty() => return Err(exit),
+        Err(_) => return Ok(listed(context, &[], &services)),
+    };
     let found =
         of_kind(store.as_ref(), &arguments.kind, arguments.status.as_deref(), arguments.limit).map_err(Exit::store)?;
-    if context.json {
-        return Ok(Printed::text(pretty(&found)));
+    Ok(listed(context, &found, &services))
+}
+
+/// Incidents of services, newest first.
+fn services(context: &Context, arguments: &Arguments) -> Result<Vec<Incident>, Exit> {
+    if arguments.kind != "incident" {
+        return Ok(Vec::new());
     }
-    let lines: Vec<String> = found
-        .iter()
-        .map(|report| {
-            let head = format!(
-                "{}  {}  {:<28} {}  {}:{}",
-                report.id,
-                when(report.created_at),
-                report.headline(),
-                report.function,
-                report.path,
-                report.line
-            );
-            // What waits is what somebody has to do something about.
-            let do_now = report.next.first().filter(|_| report.status == "waiting");
-            do_now.map_or(head.clone(), |step| format!("{head}\n    {step}"))
-        })
-        .collect();
-    Ok(Printed::text(lines.join("\n")))
+    let Some(healer) = context.healer_if_any()? else { return Ok(Vec::new()) };
+    let all = healer.incidents(arguments.limit).map_err(Exit::store)?;
+    let fits = |one: &Incident| {
+        let word = |value: serde_json::Value| value.as_str().map(str::to_owned);
+        let words = [
+            Some(one.status().word().to_owned()),
+            Some(one.step.word().to_owned()),
+            word(serde_json::json!(one.outcome)),
+        ];
+        arguments.status.as_ref().is_none_or(|wanted| words.iter().flatten().any(|word| word == wanted))
+    };
+    Ok(all.into_iter().filter(fits).collect())
+}
+
+fn listed(context: &Context, found: &[Report], services: &[Incident]) -> Printed {
+    if context.json {
+        let mut all: Vec<serde_json::Value> = found.iter().map(|one| serde_json::json!(one)).collect();
+        all.extend(services.iter().map(|one| serde_json::json!(one)));
+        return Printed::text(pretty(&all));
+    }
+    let mut lines: Vec<String> = found.iter().map(line).collect();
+    lines.extend(services.iter().map(head));
+    Printed::text(lines.join("\n"))
+}
+
+fn line(report: &Report) -> String {
+    let head = format!(
+        "{}  {}  {:<28} {}  {}:{}",
+        report.id,
+        when(report.created_at),
+        report.headline(),
+        report.function,
+        report.path,
+        report.line
+    );
+    // What waits is what somebody has to do something about.
+    let do_now = report.next.first().filter(|_| report.status == "waiting");
+    do_now.map_or(head.clone(), |step| format!("{head}\n    {step}"))
 }

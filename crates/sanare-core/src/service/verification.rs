@@ -50,8 +50,10 @@ pub fn target_changed(action: Action, params: &Params, before: &Identity, now: &
         Action::RollbackModel => {
             let Params::Rollback { to_version, .. } = params else { return None };
             let is = |mark| now.get(mark).map(|version| version == to_version.as_str());
-            // The alias alone proves nothing: the service has to have loaded it.
-            Some(is(Mark::AliasVersion)? && is(Mark::ServedVersion)?)
+            // The alias alone proves nothing: the service has to have loaded it. Where no alias stood before, there is
+            // none, and what is served says all.
+            let alias = before.get(Mark::AliasVersion).map_or(Some(true), |_| is(Mark::AliasVersion));
+            Some(alias? && is(Mark::ServedVersion)?)
         }
         Action::RequestRedeployment => any(&[Mark::Revision]),
         Action::RequestRetraining => any(&[Mark::CandidateVersion]),
@@ -441,6 +443,8 @@ mod tests {
             "not reloaded"
         );
         assert_eq!(check(RollbackModel, &[], &[(AliasVersion, "41")]), None, "served version unknown");
+        assert_eq!(check(RollbackModel, &[(ServedVersion, "42")], &[(ServedVersion, "41")]), Some(true), "no alias");
+        assert_eq!(check(RollbackModel, &[(AliasVersion, "42")], &[(ServedVersion, "41")]), None, "alias unknown");
         assert_eq!(check(RequestRedeployment, &[(Revision, "7")], &[(Revision, "8")]), Some(true));
         assert_eq!(check(Action::Escalate, &[(Revision, "7")], &[(Revision, "8")]), None);
     }

@@ -174,7 +174,10 @@ pub(crate) fn case_and_limits(
             case.verifiable = match proposal.action {
                 Action::RestartComponent => told(&[Mark::StartTime, Mark::Instance]),
                 Action::ReloadModel => told(&[Mark::LoadTime, Mark::Generation]),
-                Action::RollbackModel => told(&[Mark::ServedVersion]) && told(&[Mark::AliasVersion]),
+                Action::RollbackModel => {
+                    let has_alias = declaration.fence.contains(&Mark::AliasVersion);
+                    told(&[Mark::ServedVersion]) && (!has_alias || told(&[Mark::AliasVersion]))
+                }
                 Action::RequestRedeployment => told(&[Mark::Revision]),
                 _ => false,
             };

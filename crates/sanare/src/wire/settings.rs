@@ -24,7 +24,7 @@ pub fn settings(project_root: &Path, decorator: &[(String, Json)]) -> Result<Set
 }
 
 /// Our variables. One that is no Unicode is none of our constants and is left to whoever set it, unless its name is.
-fn variables() -> Vec<(String, String)> {
+pub(crate) fn variables() -> Vec<(String, String)> {
     let ours = std::env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok().filter(|name| name.starts_with("SANARE_"))?;
         Some((name, value.to_string_lossy().into_owned()))

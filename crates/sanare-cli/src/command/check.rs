@@ -1,0 +1,73 @@
+//! `sanare check`: the configuration of services, read whole, and what will never be done by itself.
+
+use sanare::core::policy::Verdict;
+use sanare::service::{Setup, checked, word};
+use serde_json::json;
+
+use crate::command::{Context, pretty};
+use crate::output::{Exit, Printed};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Only tell what is wrong; exit 0 if nothing is.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
+    let setup = context.setup()?;
+    let checked = checked(&setup).map_err(|troubles| wrong(&troubles))?;
+    if let Some(why) = &checked.policy_trouble {
+        return Err(Exit::usage(format!("the policy file cannot be used: {why}")).hint("until it can, nothing is done"));
+    }
+    if context.json {
+        let value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":
+            setup.configuration.services.keys().collect::<Vec<_>>(), "obstacles": checked.obstacles });
+        return Ok(Printed::text(pretty(&value)));
+    }
+    let mut lines = vec![format!("{}: right ({})", setup.file.display(), setup.configuration.hash().short())];
+    if !arguments.quiet {
+        lines.extend(text(&setup, &checked.obstacles));
+    }
+    Ok(Printed::text(lines.join("\n")))
+}
+
+/// Everything that is wrong, one line each.
+pub(crate) fn wrong(troubles: &[sanare::core::settings::Trouble]) -> Exit {
+    Exit::usage(troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n       "))
+}
+
+fn text(setup: &Setup, obstacles: &[sanare::core::service::config::Obstacle]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (application, service) in &setup.configuration.services {
+        let counts = format!(
+            "{} rules, {} probes, {} queries",
+            service.rules.len() + service.budgets.len() + service.qualities.len(),
+            service.probes.len(),
+            service.queries.len()
+        );
+        lines.push(format!("{application}: {counts}"));
+        for target in &service.targets {
+            lines.push(format!("  {:<22} {} by {}", target.action.word(), target.key, target.adapter.word()));
+        }
+        let mine: Vec<_> = obstacles.iter().filter(|one| one.application == *application).collect();
+        let never = |verdict: Verdict| mine.iter().filter(move |one| one.verdict == verdict && one.rule != "unmapped");
+        for (verdict, says) in [(Verdict::Ask, "always asks"), (Verdict::Refuse, "never happens")] {
+            for one in never(verdict) {
+                lines.push(format!(
+                    "  {:<22} {says}: {} ({} {})",
+                    one.action.word(),
+                    one.because,
+                    word(verdict),
+                    one.rule
+                ));
+            }
+        }
+        let unmapped: Vec<&str> =
+            mine.iter().filter(|one| one.rule == "unmapped").map(|one| one.action.word()).collect();
+        if !unmapped.is_empty() {
+            lines.push(format!("  no target in the file:  {}", unmapped.join(", ")));
+        }
+    }
+    lines
+}

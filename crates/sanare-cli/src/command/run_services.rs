@@ -1,0 +1,22 @@
+//! `sanare run-services`: the healer without a server, until it is ended. Ending it at any moment loses nothing.
+
+use crate::command::Context;
+use crate::output::{Exit, Printed};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// One pass, and what it did.
+    #[arg(long)]
+    once: bool,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
+    let healer = context.healer()?;
+    if arguments.once {
+        let pass = healer.run_once().map_err(Exit::store)?;
+        let text = format!("{} readings, {} incidents opened, {} steps", pass.stored, pass.opened, pass.steps);
+        return Ok(Printed::text(if context.json { crate::command::pretty(&pass) } else { text }));
+    }
+    healer.run();
+    Ok(Printed::default())
+}

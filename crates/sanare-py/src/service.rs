@@ -1,0 +1,372 @@
+//! Service healing for Python: the healer and its clients, as two classes of few methods over plain data.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use sanare::core::port::Clock;
+use sanare::core::service::declaration::{Undo, Written};
+use sanare::core::service::policy::Case;
+use sanare::core::service::port::{Intent, Probe};
+use sanare::core::service::target::{Identity, Mark};
+use sanare::core::service::{
+    Action, Application, Component, Labels, Moment, ObservationKind, ObservedValue, Signal, Version,
+};
+use sanare::effects::service::callback::End;
+use sanare::service::{Asking, Capability, Healer, More, Options, Service, Setup, Tools};
+use serde_json::Value as Json;
+
+use crate::{back, quietly};
+
+/// A clock of the caller's, for tests: seconds since 1970, which never go back.
+struct Told(Py<PyAny>);
+
+impl Told {
+    fn millis(&self) -> u64 {
+        let seconds = Python::attach(|py| self.0.call0(py).and_then(|told| told.extract::<f64>(py))).unwrap_or(0.0);
+        u64::try_from(Duration::try_from_secs_f64(seconds).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Clock for Told {
+    fn now(&self) -> u64 {
+        self.millis()
+    }
+
+    fn elapsed(&self) -> u64 {
+        self.millis()
+    }
+
+    fn chance(&self) -> u128 {
+        sanare::wire::clock::SystemClock::new().chance()
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+fn wrong(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn plain<'py>(py: Python<'py>, value: &impl serde::Serialize) -> PyResult<Bound<'py, PyAny>> {
+    back::json_to_python(py, &serde_json::to_value(value).map_err(failed)?)
+}
+
+/// The healer. Every method that may wait does so without the interpreter's lock.
+#[pyclass(frozen, name = "NativeHealer", module = "sanare._sanare")]
+pub struct NativeHealer(Healer);
+
+#[pymethods]
+impl NativeHealer {
+    #[new]
+    #[pyo3(signature = (path, folder, clock=None))]
+    fn new(py: Python<'_>, path: Option<PathBuf>, folder: PathBuf, clock: Option<Py<PyAny>>) -> PyResult<Self> {
+        let made = quietly(py, move || match clock {
+            None => Healer::from_config(path.as_deref(), &folder).map_err(|error| error.to_string()),
+            Some(clock) => {
+                let setup = Setup::find(path.as_deref(), &folder)
+                    .map_err(|troubles| troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+                let (store, agent) = setup.open().map_err(|error| error.to_string())?;
+                let tools = Tools { store, clock: Arc::new(Told(clock)), agent };
+                Healer::with(setup, tools).map_err(|error| error.to_string())
+            }
+        })?;
+        made.map(Self).map_err(wrong)
+    }
+
+    fn service(&self, application: &str, component: &str, labels: &Bound<'_, PyDict>) -> PyResult<NativeService> {
+        let application = Application::parse(application).map_err(wrong)?;
+        let options = Options {
+            component: Component::parse(component).map_err(wrong)?,
+            labels: Labels::new(labels.extract()?).map_err(wrong)?,
+        };
+        Ok(NativeService(self.0.service(application, options)))
+    }
+
+    fn run_once<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pass = quietly(py, || self.0.run_once())?.map_err(failed)?;
+        plain(py, &pass)
+    }
+
+    fn run(&self, py: Python<'_>) -> PyResult<()> {
+        quietly(py, || self.0.run())
+    }
+
+    fn start(&self) -> PyResult<()> {
+        self.0.start().map_err(failed)
+    }
+
+    fn is_running(&self) -> bool {
+        self.0.is_running()
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    fn incidents<'py>(&self, py: Python<'py>, limit: usize) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.incidents(limit))?.map_err(failed)?;
+        let all: Vec<Json> = all
+            .iter()
+            .map(|one| {
+                let mut json = serde_json::to_value(one).unwrap_or_default();
+                json["status"] = one.status().word().into();
+                json
+            })
+            .collect();
+        plain(py, &all)
+    }
+
+    fn incident<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match quietly(py, || self.0.incident(id))? {
+            Ok((incident, records)) => {
+                let mut json = serde_json::to_value(&incident).map_err(failed)?;
+                json["status"] = incident.status().word().into();
+                json["steps"] = records.iter().map(|one| Json::from(one.step.clone())).collect();
+                plain(py, &json).map(Some)
+            }
+            Err(sanare::service::NotFound::Unknown(_)) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn pending_approvals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.pending_approvals())?.map_err(failed)?;
+        plain(py, &all)
+    }
+
+    #[pyo3(signature = (id, yes, comment, shown=None))]
+    fn answer(&self, py: Python<'_>, id: &str, yes: bool, comment: &str, shown: Option<&str>) -> PyResult<String> {
+        let operation = if yes { Healer::approve } else { Healer::deny };
+        let state = quietly(py, || operation(&self.0, id, comment, shown))?.map_err(failed)?;
+        Ok(state.word().to_owned())
+    }
+
+    fn propose(&self, py: Python<'_>, incident: &str, action: &str, reason: &str) -> PyResult<()> {
+        let action = Action::parse(action).map_err(wrong)?;
+        quietly(py, || self.0.propose(incident, action, reason))?.map(drop).map_err(failed)
+    }
+
+    #[pyo3(signature = (application=None))]
+    fn stop(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
+        let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        quietly(py, || self.0.stop(application.as_ref()))?.map_err(failed)
+    }
+
+    #[pyo3(signature = (application=None))]
+    fn start_again(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
+        let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        quietly(py, || self.0.start_again(application.as_ref()))?.map_err(failed)
+    }
+
+    fn explain<'py>(&self, py: Python<'py>, case: &str) -> PyResult<Bound<'py, PyAny>> {
+        let case: Case = serde_json::from_str(case).map_err(wrong)?;
+        let (decision, rules) = quietly(py, || self.0.explain(&case))?;
+        plain(py, &serde_json::json!({ "verdict": decision.verdict, "rules": rules }))
+    }
+
+    fn obstacles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.obstacles())?;
+        plain(py, &all)
+    }
+
+    fn mark_good(&self, py: Python<'_>, application: &str, version: &str, reason: &str) -> PyResult<()> {
+        let application = Application::parse(application).map_err(wrong)?;
+        let version = Version::parse(version).map_err(wrong)?;
+        quietly(py, || self.0.mark_good(&application, &version, reason))?.map_err(failed)
+    }
+
+    /// The number of records; an error says where the chain breaks.
+    fn verify_ledger(&self, py: Python<'_>) -> PyResult<u64> {
+        let chain = quietly(py, || self.0.verify_ledger())?.map_err(failed)?;
+        chain.map_err(|broken| failed(format!("the chain breaks at record {}: {}", broken.seq, broken.what)))
+    }
+}
+
+/// A client.
+#[pyclass(frozen, name = "NativeService", module = "sanare._sanare")]
+pub struct NativeService(Service);
+
+#[pymethods]
+impl NativeService {
+    /// Takes a reading. `None`: it is queued; a text: why the value cannot be used. An illegal name is an error.
+    #[pyo3(signature = (signal, value, kind="metric", unit=None, at=None, labels=None, id=None))]
+    fn observe(
+        &self,
+        signal: &str,
+        value: &Bound<'_, PyAny>,
+        kind: &str,
+        unit: Option<String>,
+        at: Option<f64>,
+        labels: Option<&Bound<'_, PyDict>>,
+        id: Option<String>,
+    ) -> PyResult<Option<String>> {
+        let signal = Signal::parse(signal).map_err(wrong)?;
+        if kind == "metric" && unit.is_none() && at.is_none() && labels.is_none() && id.is_none() {
+            return Ok(match number(value) {
+                Some(number) => {
+                    self.0.observe(&signal, number);
+                    None
+                }
+                None => Some(self.refused("is no number")),
+            });
+        }
+        let kind = ObservationKind::parse(kind).map_err(wrong)?;
+        let labels = match labels {
+            None => Labels::default(),
+            Some(labels) => {
+                let read: Result<BTreeMap<String, String>, PyErr> = labels.extract();
+                let read = read.map_err(|_| "`labels` are texts".to_owned());
+                match read.and_then(|labels| Labels::new(labels).map_err(|invalid| invalid.to_string())) {
+                    Ok(labels) => labels,
+                    Err(why) => return Ok(Some(self.refused(&why))),
+                }
+            }
+        };
+        let at = match at.map(Duration::try_from_secs_f64) {
+            None => None,
+            Some(Ok(since)) => Some(Moment::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))),
+            Some(Err(_)) => return Ok(Some(self.refused("a time lies before 1970"))),
+        };
+        let more = More { unit, at, labels, id };
+        if kind == ObservationKind::Metric {
+            let Some(number) = number(value) else { return Ok(Some(self.refused("is no number"))) };
+            self.0.report(&signal, ObservedValue::metric(number), more);
+            return Ok(None);
+        }
+        let Some(json) = json(value, 0) else { return Ok(Some(self.refused("is no plain data"))) };
+        Ok(self.0.report_json(&signal, kind, &json, more).err().map(|invalid| invalid.to_string()))
+    }
+
+    fn served(&self, path: &str, seconds: f64, failed: bool) {
+        self.0.served(path, Duration::try_from_secs_f64(seconds).unwrap_or_default(), failed);
+    }
+
+    #[pyo3(signature = (action, function, declared, probe=None))]
+    fn capability(
+        &self,
+        py: Python<'_>,
+        action: &str,
+        function: Py<PyAny>,
+        declared: &Bound<'_, PyDict>,
+        probe: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let action = Action::parse(action).map_err(wrong)?;
+        let flag = |name: &str| declared.get_item(name).ok().flatten().and_then(|found| found.extract::<bool>().ok());
+        let millis = declared.get_item("timeout_ms")?.and_then(|found| found.extract::<i64>().ok());
+        let fence: Vec<String> = match declared.get_item("fence")? {
+            Some(marks) => marks.extract()?,
+            None => Vec::new(),
+        };
+        let fence: Vec<Mark> = fence.iter().map(|mark| Mark::parse(mark)).collect::<Result<_, _>>().map_err(wrong)?;
+        let reversible = flag("reversible");
+        let written = Written {
+            idempotent: flag("idempotent"),
+            reversible,
+            undo: (reversible == Some(true)).then_some(match action {
+                Action::RollbackModel => Undo::MoveBack,
+                Action::RequestRetraining => Undo::CancelJob,
+                _ => Undo::PreviousRevision,
+            }),
+            timeout_ms: millis,
+            fence: (!fence.is_empty()).then_some(fence),
+            ..Written::default()
+        };
+        let probe = probe.map(|ask| -> Arc<dyn Probe> { Arc::new(Asking { ask: Box::new(move || asked(&ask)) }) });
+        let call = move |intent: &Intent| called(&function, intent);
+        let capability = Capability { declared: written, probe };
+        quietly(py, || self.0.capability(action, Arc::new(call), capability))?.map_err(wrong)
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        plain(py, &self.0.stats())
+    }
+
+    fn flush(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let timeout = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        quietly(py, || self.0.close(timeout))
+    }
+}
+
+impl NativeService {
+    fn refused(&self, why: &str) -> String {
+        self.0.refuse();
+        why.to_owned()
+    }
+}
+
+/// A number, whatever can be one; truth values and texts are none.
+fn number(value: &Bound<'_, PyAny>) -> Option<f64> {
+    if value.is_instance_of::<PyFloat>() || !value.is_instance_of::<PyBool>() && !value.is_instance_of::<PyString>() {
+        value.extract::<f64>().ok()
+    } else {
+        None
+    }
+}
+
+/// Plain data of exact types, at most a few levels deep.
+fn json(value: &Bound<'_, PyAny>, depth: usize) -> Option<Json> {
+    if depth > 8 {
+        return None;
+    }
+    if value.is_none() {
+        return Some(Json::Null);
+    }
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Some(flag.is_true().into());
+    }
+    if value.is_instance_of::<PyInt>() {
+        return value.extract::<i64>().ok().map(Json::from);
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return value.extract::<f64>().ok().map(Json::from);
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return text.to_str().ok().filter(|text| text.len() <= 300_000).map(Json::from);
+    }
+    if let Ok(dict) = value.cast::<PyDict>() {
+        let entries = dict.iter().map(|(key, value)| {
+            Some((key.cast::<PyString>().ok()?.to_str().ok()?.to_owned(), json(&value, depth + 1)?))
+        });
+        return entries.collect::<Option<serde_json::Map<_, _>>>().map(Json::Object);
+    }
+    if let Ok(list) = value.cast::<pyo3::types::PyList>() {
+        return list.iter().map(|item| json(&item, depth + 1)).collect::<Option<Vec<_>>>().map(Json::Array);
+    }
+    None
+}
+
+/// Calls the owner's function: what it raises is nobody's knowledge, unless it says that nothing was begun.
+fn called(function: &Py<PyAny>, intent: &Intent) -> End {
+    let Ok(json) = serde_json::to_value(intent) else { return End::NotStarted };
+    Python::attach(|py| {
+        let Ok(plain) = back::json_to_python(py, &json) else { return End::NotStarted };
+        // The Python half answers with a word: `done`, `not_started`, or the type of what was raised.
+        match function.call1(py, (plain,)).and_then(|answer| answer.extract::<String>(py)) {
+            Ok(word) if word == "done" => End::Done,
+            Ok(word) if word == "not_started" => End::NotStarted,
+            Ok(name) => End::Failed(name),
+            Err(_) => End::Failed("Exception".to_owned()),
+        }
+    })
+}
+
+/// Asks the owner's program who answers now.
+fn asked(ask: &Py<PyAny>) -> Option<Identity> {
+    Python::attach(|py| {
+        let told = ask.call0(py).ok()?;
+        let dict = told.bind(py).cast::<PyDict>().ok()?.clone();
+        let mut identity = Identity::default();
+        for (key, value) in dict.iter() {
+            let mark = Mark::parse(key.cast::<PyString>().ok()?.to_str().ok()?).ok()?;
+            identity = identity.with(mark, value.str().ok()?.to_str().ok()?);
+        }
+        Some(identity)
+    })
+}

@@ -1,0 +1,25 @@
+//! Service healing in one process: the client that a service reports to, and the healer that watches and heals it.
+//!
+//! What does not live here: detection, decisions, the order of steps, SQL, and how an act is done. This wires them.
+
+mod agent;
+mod client;
+mod detectors;
+mod hands;
+mod healer;
+mod house;
+mod operation;
+mod pulse;
+mod queue;
+mod setup;
+mod watch;
+#[cfg(test)]
+mod tests;
+
+pub use client::{More, Options, Service};
+pub use detectors::detectors;
+pub use hands::{Asking, Capability, Function};
+pub use healer::{Healer, NotMadeHealer, Pass, Tools};
+pub use operation::{Asked, Checked, NotAnswered, NotByPerson, NotFound, checked, word};
+pub use queue::Stats;
+pub use setup::Setup;

@@ -1,0 +1,167 @@
+//! The configuration as detectors want it; what a detector refuses is told with the line that it stands on.
+
+use sanare_core::service::config::{Aggregate, Bound, CountForm, ProbeRole};
+use sanare_core::service::moment::DAY;
+use sanare_core::service::{Invalid, Signal, Source};
+use sanare_core::settings::Trouble;
+use sanare_detect::bank::{BudgetRule, HealthSign, QualityFor, Settings};
+use sanare_detect::budget::{Budget, Form};
+use sanare_detect::health::Sign;
+use sanare_detect::order::Order;
+use sanare_detect::presence::Expect;
+use sanare_detect::quality::{QualityRule, Spread};
+use sanare_detect::threshold::{self, Rule, RuleDraft};
+use sanare_detect::window;
+
+use super::setup::{Setup, trouble};
+
+/// The door of this process's own clients.
+pub(super) const CLIENT: &str = "client";
+/// The door of our own probes.
+pub(super) const PROBE: &str = "probe";
+/// The door of what persons say.
+pub(super) const PERSON: &str = "person";
+
+/// The signal of a probe.
+pub(super) fn probe_signal(name: &str) -> Result<Signal, Invalid> {
+    Signal::parse(format!("probe.{name}"))
+}
+
+/// The signal of the instances that answer a probe.
+pub(super) fn instance_signal(name: &str) -> Result<Signal, Invalid> {
+    Signal::parse(format!("probe.{name}.instance"))
+}
+
+/// Settings of the bank.
+///
+/// # Errors
+/// What a detector refuses, with its line.
+pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
+    let mut settings = Settings::default();
+    let mut troubles = Vec::new();
+    let mut wrong = |line: usize, key: String, invalid: Invalid| {
+        let mut one = trouble(&setup.file, line, &invalid.reason, "");
+        one.key = format!("{key}.{}", invalid.field);
+        troubles.push(one);
+    };
+    for (application, service) in &setup.configuration.services {
+        for rule in &service.rules {
+            let draft = draft(rule);
+            if let Some(every) = rule.every {
+                settings.expects.insert(rule.signal.clone(), Expect { every: Some(every), ..Expect::default() });
+            }
+            match Rule::new(draft) {
+                Ok(rule) => settings.rules.push((application.clone(), rule)),
+                Err(invalid) => wrong(rule.line, format!("service.{application}.rule"), invalid),
+            }
+        }
+        for budget in &service.budgets {
+            let form = match budget.form {
+                CountForm::Counter => Form::Counter,
+                CountForm::Count => Form::Count,
+            };
+            match Budget::new(budget.objective, form) {
+                Ok(made) => settings.budgets.push(BudgetRule {
+                    id: budget.id.clone(),
+                    application: application.clone(),
+                    bad: budget.bad.clone(),
+                    all: budget.all.clone(),
+                    budget: made,
+                }),
+                Err(invalid) => wrong(budget.line, format!("service.{application}.budget"), invalid),
+            }
+        }
+        for quality in &service.qualities {
+            match QualityRule::new(bound(quality.bound)) {
+                Ok(rule) => settings.qualities.push(QualityFor {
+                    id: quality.id.clone(),
+                    application: application.clone(),
+                    signal: quality.signal.clone(),
+                    rule,
+                    spread: Spread::Share,
+                }),
+                Err(invalid) => wrong(quality.line, format!("service.{application}.quality"), invalid),
+            }
+        }
+        for probe in &service.probes {
+            let sign = match probe.role {
+                ProbeRole::Serving => Sign::Serving,
+                ProbeRole::Ping => Sign::Ping,
+                ProbeRole::Dependency => Sign::Dependency,
+            };
+            let signs = [(probe_signal(&probe.name), sign), (instance_signal(&probe.name), Sign::Instance)];
+            for (signal, sign) in signs {
+                match signal {
+                    Ok(signal) if sign != Sign::Instance || !probe.instances.is_empty() => {
+                        settings.signs.push(HealthSign { application: application.clone(), signal, sign });
+                    }
+                    Ok(_) => {}
+                    Err(invalid) => wrong(probe.line, format!("service.{application}.probe"), invalid),
+                }
+            }
+        }
+        settings.watched.extend(service.watch.iter().map(|signal| (application.clone(), signal.clone())));
+    }
+    // Nobody asks for a while: that says nothing of the service, whose count of requests goes on being 0.
+    for name in ["serving_error_share", "serving_latency_p99_ms"] {
+        if let Ok(signal) = Signal::parse(name) {
+            settings.expects.entry(signal).or_insert(Expect { least: 30 * DAY, ..Expect::default() });
+        }
+    }
+    // What we ask for ourselves, and what calls of this process bring, comes in its order.
+    let own = [CLIENT, PROBE, PERSON].into_iter().map(str::to_owned);
+    let pulled = setup.configuration.prometheus.keys().map(|name| prometheus_source(name));
+    for source in own.chain(pulled) {
+        if let Ok(source) = Source::parse(source) {
+            settings.orders.insert(source, Order { lag: 0 });
+        }
+    }
+    if troubles.is_empty() { Ok(settings) } else { Err(troubles) }
+}
+
+/// The door of a Prometheus server.
+pub(super) fn prometheus_source(name: &str) -> String {
+    format!("prometheus-{name}").chars().take(63).collect()
+}
+
+/// Whether a number is within the bound by which a rule clears.
+pub(super) fn is_inside(rule: &sanare_core::service::config::RuleSettings, number: f64) -> bool {
+    match rule.bound {
+        Bound::Above(bound) => number <= rule.clear.unwrap_or(bound),
+        Bound::Below(bound) => number >= rule.clear.unwrap_or(bound),
+    }
+}
+
+fn bound(bound: Bound) -> threshold::Bound {
+    match bound {
+        Bound::Above(bound) => threshold::Bound::Above(bound),
+        Bound::Below(bound) => threshold::Bound::Below(bound),
+    }
+}
+
+fn draft(rule: &sanare_core::service::config::RuleSettings) -> RuleDraft {
+    RuleDraft {
+        id: rule.id.clone(),
+        component: rule.component.clone(),
+        signal: rule.signal.clone(),
+        labels: rule.labels.clone(),
+        bound: bound(rule.bound),
+        clear: rule.clear,
+        pending: rule.pending,
+        keep: rule.keep,
+        of: rule.of,
+        aggregate: match rule.aggregate {
+            Aggregate::Last => window::Aggregate::Last,
+            Aggregate::Mean => window::Aggregate::Mean,
+            Aggregate::Max => window::Aggregate::Max,
+            Aggregate::Min => window::Aggregate::Min,
+            Aggregate::Rate => window::Aggregate::Rate,
+            Aggregate::Quantile(share) => window::Aggregate::Quantile(share),
+        },
+        window: rule.window,
+        every: rule.every,
+        kind: rule.kind,
+        severity: rule.severity,
+        distinct: rule.distinct.clone(),
+    }
+}

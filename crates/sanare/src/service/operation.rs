@@ -1,0 +1,16 @@
+//! What every door offers of service healing, one file an operation.
+
+mod approvals;
+mod check;
+mod explain;
+mod incidents;
+mod mark_good;
+mod people;
+mod stop;
+mod verify_ledger;
+
+pub use approvals::{Asked, NotAnswered};
+pub use check::{Checked, checked};
+pub use explain::word;
+pub use incidents::NotFound;
+pub use people::NotByPerson;

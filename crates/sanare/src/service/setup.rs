@@ -1,0 +1,116 @@
+//! The configuration as it stands in the owner's files, both halves of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sanare_core::policy::Policy;
+use sanare_core::port::Store;
+use sanare_core::service::config::Configuration;
+use sanare_core::service::{Agent, ServiceStore};
+use sanare_core::settings::{Origin, Settings, SettingsFile, Sources, Trouble};
+
+use super::healer::NotMadeHealer;
+use crate::wire;
+
+/// What was read, and from where.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The folder that paths in it start from.
+    pub folder: PathBuf,
+    /// The file.
+    pub file: PathBuf,
+    /// The services.
+    pub configuration: Configuration,
+    /// Everything else.
+    pub settings: Settings,
+}
+
+impl Setup {
+    /// Reads a configuration: the file given, else the one that `SANARE_CONFIG` names, else `sanare.toml` in the folder,
+    /// else the user's own.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn find(given: Option<&Path>, folder: &Path) -> Result<Self, Vec<Trouble>> {
+        let named = || std::env::var_os("SANARE_CONFIG").map(PathBuf::from);
+        let in_folder = || Some(folder.join("sanare.toml")).filter(|path| path.is_file());
+        let users = || wire::settings::user_path().filter(|path| path.is_file());
+        match given.map(Path::to_path_buf).or_else(named).or_else(in_folder).or_else(users) {
+            Some(path) => Self::read(&path),
+            None => {
+                Err(vec![trouble(&folder.join("sanare.toml"), 1, "there is no such file", "`sanare init` writes one")])
+            }
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn read(path: &Path) -> Result<Self, Vec<Trouble>> {
+        let bytes =
+            std::fs::read(path).map_err(|error| vec![trouble(path, 1, &format!("cannot be read: {error}"), "")])?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            vec![trouble(path, line, "is not UTF-8", "save the file as UTF-8")]
+        })?;
+        let in_pyproject = path.file_name().is_some_and(|name| name == "pyproject.toml");
+        let file = SettingsFile { path: path.display().to_string(), text, in_pyproject };
+        let configuration = Configuration::read(&file);
+        let variables = wire::settings::variables();
+        let settings = Settings::resolve(&Sources { project: Some(file), variables, ..Sources::default() });
+        match (configuration, settings) {
+            (Ok(configuration), Ok(settings)) => {
+                let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+                let folder = std::path::absolute(parent).unwrap_or_else(|_| parent.to_path_buf());
+                Ok(Self { folder, file: path.to_path_buf(), configuration, settings })
+            }
+            // A text that is no TOML is told once.
+            (Err(troubles), Err(_)) if troubles.iter().any(|one| one.key.is_empty()) => Err(troubles),
+            (configuration, settings) => {
+                let mut all = configuration.err().unwrap_or_default();
+                all.extend(settings.err().unwrap_or_default());
+                Err(all)
+            }
+        }
+    }
+
+    /// The policy as its file is now.
+    pub fn policy(&self, now: u64) -> Policy {
+        wire::policy::policy(&self.folder, &self.settings, now)
+    }
+
+    /// A path of the configuration.
+    pub fn path(&self, named: &str) -> PathBuf {
+        self.folder.join(named)
+    }
+
+    /// Opens the store, making it if there is none, and the agent that counts its calls there.
+    ///
+    /// # Errors
+    /// [`NotMadeHealer`].
+    pub fn open(&self) -> Result<(Arc<dyn ServiceStore>, Arc<dyn Agent>), NotMadeHealer> {
+        let store = Arc::new(sanare_store::Sqlite::open(&self.store())?);
+        let counted: Arc<dyn Store> = store.clone();
+        let agent = super::agent::agent(self, counted).map_err(|why| {
+            let mut one = trouble(&self.file, 1, &why, "");
+            one.key = "model".to_owned();
+            NotMadeHealer::Configuration(vec![one])
+        })?;
+        Ok((store, agent))
+    }
+
+    /// Where the store is: as for code healing, so that lists, ledger and the stop switch are one.
+    pub fn store(&self) -> PathBuf {
+        match self.settings.text("store.path") {
+            "" => self.folder.join(".sanare").join("store.db"),
+            named => self.folder.join(named),
+        }
+    }
+}
+
+pub(super) fn trouble(path: &Path, line: usize, message: &str, hint: &str) -> Trouble {
+    let origin = Origin::File { path: path.display().to_string(), line };
+    Trouble { origin, key: String::new(), message: message.to_owned(), hint: hint.to_owned() }
+}

@@ -1,0 +1,343 @@
+//! One look: readings are let in, detected on and stored, and what is found is told to the loop.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use sanare_core::hash::Digest;
+use sanare_core::id::Id;
+use sanare_core::port::{Clock, StoreFault};
+use sanare_core::service::config::{Configuration, RuleSettings};
+use sanare_core::service::context::MovedBy;
+use sanare_core::service::history::{Marked, WentLive};
+use sanare_core::service::run::Change;
+use sanare_core::service::{
+    Application, ClosedBy, Component, Condition, Draft, Flag, Incident, IncidentFlag, Invalid, Moment, NotMade,
+    Observation, ObservedValue, ServiceStore, Source, Stamp, Status, StepName, Trust,
+};
+use sanare_detect::bank::{Bank, Finding, Settings};
+use sanare_detect::flapping::History;
+use sanare_detect::group::{Causes, Ill, Part};
+use sanare_detect::storm::Turn;
+use sanare_engine::service::{Loop, Reported, Symptom};
+
+use super::detectors::{CLIENT, PERSON};
+use super::healer::{Pass, locked};
+use super::house::{LiveHouse, Memory};
+use super::pulse::Pulse;
+use super::queue::Queue;
+
+/// Readings that are stored together (S14).
+const TOGETHER: usize = 500;
+/// A jump of the wall clock (S34), in milliseconds.
+const JUMP: u64 = 60_000;
+/// Observations that are looked through for versions when it begins.
+const LOOKED_THROUGH: usize = 50_000;
+/// Incidents among which one may explain another.
+const OPEN: usize = 500;
+/// Readings of one finding that become evidence.
+const EVIDENCE: usize = 5;
+/// The label by which a person's word is known.
+const GOOD: &str = "marked_good";
+
+/// Detection, with everything that it remembers.
+pub(super) struct Watch {
+    bank: Bank,
+    pulse: Pulse,
+    memory: Arc<Mutex<Memory>>,
+    /// Wall and monotonic clock at the last look.
+    clocks: Option<(u64, u64)>,
+    /// What came of each fingerprint so far (S51).
+    histories: BTreeMap<Digest, History>,
+    causes: Causes,
+}
+
+impl Watch {
+    pub fn new(settings: Settings, causes: Causes, memory: Arc<Mutex<Memory>>) -> Self {
+        let bank = Bank::new(Arc::new(settings));
+        Self { bank, pulse: Pulse::default(), memory, clocks: None, histories: BTreeMap::new(), causes }
+    }
+
+    /// Reads back which versions were live, and which of them persons call good.
+    pub fn remember(&mut self, store: &dyn ServiceStore, configuration: &Configuration) -> Result<(), StoreFault> {
+        for application in configuration.services.keys() {
+            for seen in store.recent(application, LOOKED_THROUGH)? {
+                self.note_version(&seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// One look.
+    pub fn pass(&mut self, house: &LiveHouse, queue: &Queue, acting: &Loop<'_>) -> Result<Pass, StoreFault> {
+        let clock = &*house.clock;
+        let now = Moment::from_millis(clock.now());
+        self.compare_clocks(clock);
+        let mut pass = Pass::default();
+        let heard = self.pulse.beat(&house.hands, now);
+        let mut findings = Vec::new();
+        for ((application, component), health) in heard.serving {
+            locked(&self.memory).serving.insert((application, component), health);
+        }
+        for (application, component) in heard.started {
+            findings.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
+        }
+        let pulsed: Vec<Observation> =
+            heard.readings.into_iter().filter_map(|(door, draft)| accept(draft, &door, clock)).collect();
+        pass.stored += self.take(&*house.store, pulsed, &mut findings)?;
+        loop {
+            let drafts = queue.take(TOGETHER);
+            let taken = drafts.len();
+            let observations: Vec<Observation> =
+                drafts.iter().cloned().filter_map(|draft| accept(draft, CLIENT, clock)).collect();
+            let refused = (taken - observations.len()) as u64;
+            match self.take(&*house.store, observations, &mut findings) {
+                Ok(stored) => {
+                    queue.stored(taken as u64 - refused, refused);
+                    pass.stored += stored;
+                }
+                Err(fault) => {
+                    queue.back(drafts);
+                    return Err(fault);
+                }
+            }
+            if taken < TOGETHER {
+                break;
+            }
+        }
+        findings.extend(self.bank.tick(now).into_iter().map(|finding| (finding, Vec::new())));
+        for (finding, readings) in findings {
+            let symptom = Symptom { flags: self.flags(&finding, house)?, ..symptom(house, &finding, readings)? };
+            match acting.report(&symptom).map_err(fault)? {
+                Reported::Opened(_) | Reported::Reopened(_) => {
+                    pass.opened += 1;
+                    let fleet = house.setup.configuration.services.len();
+                    let turn = locked(&self.memory).weather.opened(&finding.application, finding.severity, now, fleet);
+                    stormy(turn, acting)?;
+                }
+                Reported::Nothing | Reported::Updated(_) => {}
+            }
+        }
+        let turn = locked(&self.memory).weather.tick(now, house.setup.configuration.services.len());
+        stormy(turn, acting)?;
+        self.explain(house, acting)?;
+        Ok(pass)
+    }
+
+    /// Detects on readings and stores them with what intake noted.
+    fn take(
+        &mut self,
+        store: &dyn ServiceStore,
+        observations: Vec<Observation>,
+        findings: &mut Vec<(Finding, Vec<Observation>)>,
+    ) -> Result<u64, StoreFault> {
+        if observations.is_empty() {
+            return Ok(0);
+        }
+        let change = Change {
+            now: observations.first().map_or(0, |one| one.arrival_time.millis()),
+            observations: observations.clone(),
+            ..Change::default()
+        };
+        let kept = match store.commit(&change) {
+            Ok(_) => observations,
+            Err(NotMade::Store(fault)) => return Err(fault),
+            // One of them has a source id that means something else: each is stored alone, and that one is not.
+            Err(_) => {
+                let mut kept = Vec::new();
+                for one in observations {
+                    let change = Change { observations: vec![one.clone()], ..change.clone() };
+                    match store.commit(&change) {
+                        Ok(_) => kept.push(one),
+                        Err(NotMade::Store(fault)) => return Err(fault),
+                        Err(_) => {}
+                    }
+                }
+                kept
+            }
+        };
+        for one in &kept {
+            self.note_version(one);
+            let noted = self.bank.observe(one);
+            findings.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
+        }
+        Ok(kept.len() as u64)
+    }
+
+    /// Takes notice of a version that went live, or that a person calls good.
+    pub fn note_version(&self, seen: &Observation) {
+        let ObservedValue::Deployment { after, .. } = &seen.value else { return };
+        let mut memory = locked(&self.memory);
+        if seen.source.as_str() == PERSON && seen.labels.get(GOOD).is_some() {
+            let mark = Marked { at: seen.event_time, version: after.clone() };
+            memory.marks.entry(seen.application.clone()).or_default().push(mark);
+        } else {
+            let went = WentLive { at: seen.event_time, version: after.clone(), moved_by: MovedBy::Others };
+            memory.live.entry(seen.application.clone()).or_default().push(went);
+        }
+    }
+
+    /// Notices that the wall clock moved otherwise than time did (S34).
+    fn compare_clocks(&mut self, clock: &dyn Clock) {
+        let (wall, steady) = (clock.now(), clock.elapsed());
+        if let Some((wall_before, steady_before)) = self.clocks.replace((wall, steady)) {
+            let expected = wall_before.saturating_add(steady.saturating_sub(steady_before));
+            if wall.abs_diff(expected) > JUMP {
+                locked(&self.memory).jumped = Some(steady);
+            }
+        }
+    }
+
+    /// What the history of a fingerprint marks its incident with.
+    fn flags(&mut self, finding: &Finding, house: &LiveHouse) -> Result<BTreeSet<IncidentFlag>, StoreFault> {
+        let history = self.histories.entry(finding.fingerprint.clone()).or_default();
+        match finding.change.to {
+            Condition::Firing => drop(history.fires(finding.at())),
+            Condition::Cleared => {
+                let open = house.store.newest_of(&finding.fingerprint)?;
+                let healed = open.is_some_and(|one| one.closed_by == Some(ClosedBy::Action));
+                history.clears(finding.at(), healed);
+            }
+            Condition::Pending | Condition::Clearing => {}
+        }
+        history.settles(finding.at());
+        Ok(history.flags(finding.at()).into_iter().collect())
+    }
+
+    /// Which open incident explains another is looked at anew: what is explained waits, and goes on when its cause has
+    /// cleared (S49).
+    fn explain(&self, house: &LiveHouse, acting: &Loop<'_>) -> Result<(), StoreFault> {
+        let all = house.store.newest_incidents(OPEN)?;
+        let open: Vec<&Incident> = all.iter().filter(|one| one.status() != Status::Closed).collect();
+        let ills: Vec<Ill> = open
+            .iter()
+            .map(|one| Ill {
+                part: (one.application.clone(), one.component.clone()),
+                kind: one.kind,
+                opened: one.opened,
+                firing: matches!(one.condition, Condition::Firing | Condition::Clearing),
+            })
+            .collect();
+        for (incident, cause) in open.iter().zip(self.causes.inhibited(&ills)) {
+            let cause = cause.and_then(|place| open.get(place)).map(|cause| cause.id.clone());
+            if cause == incident.inhibited_by || incident.step == StepName::Closed {
+                continue;
+            }
+            let symptom = Symptom {
+                application: incident.application.clone(),
+                component: incident.component.clone(),
+                kind: incident.kind,
+                severity: None,
+                condition: incident.condition,
+                labels: Vec::new(),
+                evidence: Vec::new(),
+                flags: incident.flags.clone(),
+                inhibited_by: cause,
+            };
+            // An incident that labels tell apart is another one by its fingerprint: it is not explained.
+            let plain = sanare_core::service::incident::fingerprint(
+                &incident.application,
+                incident.kind,
+                &incident.component,
+                &[],
+            );
+            if plain == incident.fingerprint {
+                acting.report(&symptom).map_err(fault)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Too many applications ill at once: what was asked is void, and runs stop where they look (S52).
+fn stormy(turn: Option<Turn>, acting: &Loop<'_>) -> Result<(), StoreFault> {
+    match turn {
+        Some(Turn::Began(_)) => acting.void_approvals(None, "too many services are ill at once").map(drop),
+        Some(Turn::Ended) | None => Ok(()),
+    }
+}
+
+fn fault(not_made: NotMade) -> StoreFault {
+    match not_made {
+        NotMade::Store(fault) => fault,
+        other => StoreFault::Corrupt(other.to_string()),
+    }
+}
+
+/// Who depends on whom, by the configuration.
+pub(super) fn causes(configuration: &Configuration) -> Result<Causes, Invalid> {
+    let parts = |application: &Application| {
+        let service = configuration.services.get(application);
+        let targets = service.map(|service| service.targets.as_slice()).unwrap_or_default();
+        let named = targets.iter().map(|target| target.component.clone());
+        let all: BTreeSet<Component> = named.chain([Component::default()]).collect();
+        all.into_iter().map(|component| (application.clone(), component)).collect::<BTreeSet<Part>>()
+    };
+    let mut depends_on: BTreeMap<Part, BTreeSet<Part>> = BTreeMap::new();
+    for (application, service) in &configuration.services {
+        let needed: BTreeSet<Part> = service.depends_on.iter().flat_map(&parts).collect();
+        for part in parts(application) {
+            // A dependency's probe is configured at the service that needs it.
+            depends_on.entry(part.clone()).or_default().extend(needed.iter().cloned().chain(parts(application)));
+        }
+    }
+    Causes::new(&[], depends_on)
+}
+
+/// Lets a draft in.
+fn accept(draft: Draft, door: &str, clock: &dyn Clock) -> Option<Observation> {
+    let unknown_age = draft.event_time.is_none();
+    let stamp = Stamp {
+        id: Id::new("obs", clock.now(), clock.chance()),
+        arrival: Moment::from_millis(clock.now()),
+        source: Source::parse(door).ok()?,
+        trust: Trust::Own,
+    };
+    let mut seen = Observation::accept(draft, stamp).ok()?;
+    if unknown_age {
+        seen.flags.insert(Flag::FreshnessUnknown);
+    }
+    Some(seen)
+}
+
+/// A finding as the loop wants it, with the readings that show it.
+fn symptom(house: &LiveHouse, finding: &Finding, mut readings: Vec<Observation>) -> Result<Symptom, StoreFault> {
+    if let Some(signal) = &finding.signal {
+        let recent = house.store.recent(&finding.application, 1_000)?;
+        let same = recent
+            .into_iter()
+            .filter(|one| one.signal == *signal && one.component == finding.component && one.labels == finding.labels);
+        let mut newest: Vec<Observation> = same.filter(|one| one.event_time <= finding.at()).collect();
+        let from = newest.len().saturating_sub(EVIDENCE);
+        readings.retain(|one| newest.iter().all(|known| known.id != one.id) && one.signal == *signal);
+        readings.extend(newest.drain(from..));
+    }
+    let rules = house.setup.configuration.services.get(&finding.application);
+    let rule = rules.and_then(|service| service.rules.iter().find(|rule| rule.id == finding.rule));
+    let labels = rule.map(|rule| rule.distinct.clone()).unwrap_or_default();
+    let labels = labels.iter().filter_map(|key| Some((key.clone(), finding.labels.get(key)?.to_owned()))).collect();
+    let evidence = readings.into_iter().map(|one| {
+        let badness = one.value.number().and_then(|number| rule.map(|rule| badness(rule, number)));
+        (one, badness.unwrap_or(1.0))
+    });
+    Ok(Symptom {
+        application: finding.application.clone(),
+        component: finding.component.clone(),
+        kind: finding.kind,
+        severity: Some(finding.severity),
+        condition: finding.change.to,
+        labels,
+        evidence: evidence.collect(),
+        flags: BTreeSet::new(),
+        inhibited_by: None,
+    })
+}
+
+/// How far out of bounds a number is, in shares of the bound.
+fn badness(rule: &RuleSettings, number: f64) -> f64 {
+    use sanare_core::service::config::Bound::{Above, Below};
+    let (bound, beyond) = match rule.bound {
+        Above(bound) => (bound, number - bound),
+        Below(bound) => (bound, bound - number),
+    };
+    (beyond / bound.abs().max(f64::MIN_POSITIVE)).clamp(0.0, 1e6)
+}

@@ -1,0 +1,385 @@
+"""A service that reports of itself, and the healer that watches it: `sanare.Service` and `sanare.Healer`.
+
+Reporting costs about a microsecond, never waits and never raises for what comes from production (S14, S15).
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import inspect
+import json
+import logging
+import os
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sanare._errors import Error, NotStarted
+from sanare._native import native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from typing import Literal, TypeVar
+
+    Kind = Literal["metric", "health", "log_signal", "prediction_quality", "drift", "deployment", "resource"]
+    ActionName = Literal[
+        "restart_component", "reload_model", "rollback_model", "request_retraining", "request_redeployment"
+    ]
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+_log = logging.getLogger("sanare")
+_shared: Healer | None = None
+_alive: weakref.WeakSet[Healer] = weakref.WeakSet()
+
+
+class Intent(NamedTuple):
+    """What is to be done, exactly. Nothing in it comes from a model, an alert or a request."""
+
+    receipt: str
+    action: str
+    purpose: str
+    """`act`, or `undo`: take it back."""
+    application: str
+    component: str
+    target: str
+    from_version: str | None
+    to_version: str | None
+    """The version that has to be live afterwards; for `undo` the two have changed places."""
+    fence: int
+
+
+class Healer:
+    """Watches and heals the services of one configuration, in this process."""
+
+    def __init__(
+        self,
+        config: str | os.PathLike[str] | None = None,
+        *,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        try:
+            self._native = native().NativeHealer(None if config is None else os.fspath(config), os.getcwd(), clock)
+        except ValueError as error:
+            raise Error(str(error)) from None
+        except RuntimeError as error:
+            raise Error(str(error)) from None
+        self._process = os.getpid()
+        self._config, self._clock = config, clock
+        _alive.add(self)
+
+    @classmethod
+    def from_config(cls, path: str | os.PathLike[str] | None = None) -> Healer:
+        """The healer of a configuration: the file given, else `SANARE_CONFIG`, `sanare.toml` here, the user's own."""
+        return cls(path)
+
+    def _here(self) -> Any:
+        if self._process != os.getpid():
+            raise Error("this healer was made before a fork: make one in this process")
+        return self._native
+
+    def _ask(self, operation: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return operation(*arguments)
+        except RuntimeError as error:
+            raise Error(str(error)) from None
+
+    def service(self, application: str, component: str = "application", **options: Any) -> Service:
+        """A client for a service of this process."""
+        return Service(application, component, healer=self, **options)
+
+    def run_once(self) -> dict[str, int]:
+        """Takes what is queued, asks what is due, detects, and lets every run that is due go on."""
+        return dict(self._ask(self._here().run_once))
+
+    def run(self) -> None:
+        """Goes on until `close()`."""
+        self._here().run()
+
+    def start(self) -> None:
+        """Runs on a thread of its own."""
+        self._here().start()
+
+    def close(self) -> None:
+        """Ends `run` after its pass."""
+        if self._process == os.getpid():
+            self._native.close()
+
+    def incidents(self, limit: int = 100) -> list[dict[str, Any]]:
+        """The newest incidents."""
+        return list(self._ask(self._here().incidents, limit))
+
+    def incident(self, id: str) -> dict[str, Any] | None:
+        """One incident with the steps of its run, by its id or at least six characters of it."""
+        found: dict[str, Any] | None = self._ask(self._here().incident, id)
+        return found
+
+    def pending_approvals(self) -> list[dict[str, Any]]:
+        """Questions that wait for a person."""
+        return list(self._ask(self._here().pending_approvals))
+
+    def approve(self, id: str, comment: str = "", *, shown: str | None = None) -> str:
+        """Says yes, as the account that runs this process. `shown` is the `digest` of what was looked at."""
+        return str(self._ask(self._here().answer, id, True, comment, shown))
+
+    def deny(self, id: str, comment: str = "", *, shown: str | None = None) -> str:
+        """Says no."""
+        return str(self._ask(self._here().answer, id, False, comment, shown))
+
+    def propose(self, incident: str, action: ActionName, reason: str) -> None:
+        """Proposes an action: policy judges it like any other, and somebody else approves it."""
+        self._ask(self._here().propose, incident, action, reason)
+
+    def stop(self, application: str | None = None) -> None:
+        """Stops all acting, or on one application; when it returns no act begins any more."""
+        self._ask(self._here().stop, application)
+
+    def start_again(self, application: str | None = None) -> None:
+        """Lifts the stop switch."""
+        self._ask(self._here().start_again, application)
+
+    def explain(self, case: Mapping[str, Any]) -> dict[str, Any]:
+        """What policy says of a case, and every rule's part in it."""
+        return dict(self._ask(self._here().explain, json.dumps(dict(case))))
+
+    def obstacles(self) -> list[dict[str, Any]]:
+        """What will never be done by itself, and why."""
+        return list(self._ask(self._here().obstacles))
+
+    def mark_good(self, application: str, version: str, reason: str) -> None:
+        """Calls a version known-good, for rollbacks."""
+        self._ask(self._here().mark_good, application, version, reason)
+
+    def verify_ledger(self) -> int:
+        """The number of records; raises where the chain of records breaks."""
+        return int(self._ask(self._here().verify_ledger))
+
+
+class Service:
+    """A service of this process. Calls fill a queue and return; the healer empties it every second."""
+
+    def __init__(
+        self,
+        application: str,
+        component: str = "application",
+        labels: Mapping[str, str] | None = None,
+        *,
+        healer: Healer | None = None,
+        config: str | os.PathLike[str] | None = None,
+        strict: bool = False,
+    ) -> None:
+        self._arguments = (application, component, dict(labels or {}))
+        self._healer = healer
+        self._config = config
+        self._strict = strict
+        self._told: set[tuple[str, int]] = set()
+        self._capabilities: list[tuple[Any, ...]] = []
+        self._process = 0
+        self._connect()
+
+    @property
+    def healer(self) -> Healer:
+        """The healer that watches it."""
+        if self._healer is not None and self._process == os.getpid():
+            return self._healer
+        return _shared_healer(self._config)
+
+    def _connect(self) -> Any:
+        """The client of this process: made anew after a fork, with a healer of its own."""
+        healer = self._healer
+        if healer is None or (self._process and healer._process != os.getpid()):
+            healer = _shared_healer(self._config)
+        self._native = healer._here().service(*self._arguments)
+        self._process = os.getpid()
+        for capability in self._capabilities:
+            self._native.capability(*capability)
+        return self._native
+
+    def observe(
+        self,
+        signal: str,
+        value: object,
+        kind: Kind = "metric",
+        unit: str | None = None,
+        at: datetime | None = None,
+        labels: Mapping[str, str] | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Reports a reading. An illegal name raises; a value that cannot be used is counted, and raises if strict."""
+        here = self._native if self._process == os.getpid() else self._connect()
+        if kind == "metric" and unit is None and at is None and labels is None and id is None:
+            refused = here.observe(signal, value)
+        else:
+            when = None
+            if at is not None:
+                if at.tzinfo is None:
+                    here.observe(signal, None)
+                    self._tell("a time without a zone")
+                    return
+                when = at.timestamp()
+            refused = here.observe(signal, value, kind, unit, when, None if labels is None else dict(labels), id)
+        if refused is not None:
+            self._tell(f"`{signal}`: {refused}")
+
+    def health(self, signal: str, status: Literal["pass", "fail", "unknown"], detail: str | None = None) -> None:
+        """Reports what a check of one's own says."""
+        self.observe(signal, status if detail is None else {"status": status, "detail": detail}, "health")
+
+    def quality(self, signal: str, value: float, samples: int, start: datetime, end: datetime) -> None:
+        """Reports how good predictions were, by labels of a window."""
+        window = {"from": start.isoformat(), "to": end.isoformat()}
+        self.observe(signal, {"value": value, "samples": samples, **window}, "prediction_quality")
+
+    def profile(self, signal: str, profile: Mapping[str, Any]) -> None:
+        """Reports a sketch of data."""
+        self.observe(signal, dict(profile), "drift")
+
+    def deployed(self, version: str, before: str | None = None) -> None:
+        """Reports that a version is live now."""
+        value = {"after": version} if before is None else {"after": version, "before": before}
+        self.observe("deployed", value, "deployment")
+
+    def serving(self, function: Function) -> Function:
+        """Decorates a path that users use: its latency and errors are measured, and every exception passes on."""
+        path = getattr(function, "__name__", "call")
+        clock = time.perf_counter
+
+        def served(began: float, failed: bool) -> None:
+            here = self._native if self._process == os.getpid() else self._connect()
+            here.served(path, clock() - began, failed)
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def asynchronous(*args: Any, **kwargs: Any) -> Any:
+                began = clock()
+                failed = True
+                try:
+                    result = await function(*args, **kwargs)
+                    failed = False
+                    return result
+                finally:
+                    served(began, failed)
+
+            return asynchronous  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def synchronous(*args: Any, **kwargs: Any) -> Any:
+            began = clock()
+            failed = True
+            try:
+                result = function(*args, **kwargs)
+                failed = False
+                return result
+            finally:
+                served(began, failed)
+
+        return synchronous  # type: ignore[return-value]
+
+    def capability(
+        self,
+        action: ActionName,
+        function: Callable[[Intent], object],
+        *,
+        idempotent: bool = False,
+        reversible: bool = False,
+        timeout: float = 30.0,
+        probe: Callable[[], Mapping[str, str]] | None = None,
+        fence: tuple[str, ...] = (),
+    ) -> None:
+        """Lets the healer call a function of this program. That it returns means done; `sanare.NotStarted` means that
+        nothing was begun; anything else that it raises means that nobody knows. `probe` says who answers now, such as
+        `{"served_version": "7"}`.
+        """
+        declared = {
+            "idempotent": idempotent,
+            "reversible": reversible,
+            "timeout_ms": int(timeout * 1000),
+            "fence": list(fence),
+        }
+        asked = None if probe is None else functools.partial(_ask_probe, probe)
+        capability = (action, functools.partial(_call, function), declared, asked)
+        here = self._native if self._process == os.getpid() else self._connect()
+        here.capability(*capability)
+        self._capabilities.append(capability)
+
+    def stats(self) -> dict[str, int]:
+        """What became of the calls: queued, sent, dropped, refused."""
+        here = self._native if self._process == os.getpid() else self._connect()
+        return dict(here.stats())
+
+    def close(self, timeout: float = 2.0) -> bool:
+        """Waits until what is queued is stored, at most so long; whether it is."""
+        if self._process != os.getpid():
+            return True
+        return bool(self._native.flush(timeout))
+
+    def _tell(self, why: str) -> None:
+        if self._strict:
+            raise ValueError(why)
+        # The place in the owner's program is the one frame that is not ours.
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_code.co_filename == __file__:
+            frame = frame.f_back
+        place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        if place not in self._told:
+            self._told.add(place)
+            _log.warning("a reading cannot be used (told once for %s:%d): %s", place[0], place[1], why)
+
+
+def _call(function: Callable[[Intent], object], plain: dict[str, Any]) -> str:
+    """Calls the owner's function with an intent; gives `done`, `not_started`, or the type of what it raised."""
+    params = plain["params"]
+    versions = params.get("rollback", {}) if isinstance(params, dict) else {}
+    before, after = versions.get("from_version"), versions.get("to_version")
+    purpose = plain["key"]["purpose"]
+    if purpose == "undo":
+        before, after = after, before
+    intent = Intent(
+        receipt=plain["receipt_id"],
+        action=plain["key"]["action"],
+        purpose=purpose,
+        application=plain["application"],
+        component=plain["component"],
+        target=plain["target"],
+        from_version=before,
+        to_version=after,
+        fence=plain["fence"],
+    )
+    try:
+        function(intent)
+    except NotStarted:
+        return "not_started"
+    except BaseException as error:
+        return type(error).__name__
+    return "done"
+
+
+def _ask_probe(probe: Callable[[], Mapping[str, str]]) -> dict[str, str] | None:
+    try:
+        return {str(mark): str(value) for mark, value in probe().items()}
+    except Exception:
+        return None
+
+
+def _shared_healer(config: str | os.PathLike[str] | None) -> Healer:
+    """The healer of this process, running on a thread of its own; the first one who asks says by which file."""
+    global _shared
+    if _shared is None or _shared._process != os.getpid():
+        _shared = Healer(config)
+        _shared.start()
+    return _shared
+
+
+def _leave() -> None:
+    """At the end of the program what is queued is stored, within two seconds."""
+    healer = _shared
+    if healer is not None and healer._process == os.getpid():
+        end = time.monotonic() + 2.0
+        healer._native.close()
+        while healer._native.is_running() and time.monotonic() < end:
+            time.sleep(0.01)
+
+
+atexit.register(_leave)
