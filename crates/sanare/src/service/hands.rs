@@ -15,7 +15,7 @@ use sanare_core::service::declaration::{Declaration, Written};
 use sanare_core::service::port::{Adapter, Diagnostic, Intent, Probe};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::text::Output;
-use sanare_core::service::{Action, Application, Component, Health, Invalid, TargetKey};
+use sanare_core::service::{Action, Application, Component, Health, Invalid, Signal, TargetKey};
 use sanare_core::settings::Trouble;
 use sanare_effects::service::callback::{Callback, End};
 use sanare_effects::service::mlflow::registry::{Model, Registry};
@@ -254,6 +254,8 @@ impl Hands {
                     query: promql.clone(),
                     timestamps: None,
                     labels: Vec::new(),
+                    signal: Signal::parse("diagnostic")?,
+                    every: prometheus::EVERY,
                 })?)
             }
         };
@@ -345,6 +347,8 @@ fn pull(settings: &config::QuerySettings, servers: &BTreeMap<String, Server>) ->
         query: settings.promql.clone(),
         timestamps: settings.freshness.clone(),
         labels: settings.labels.clone(),
+        signal: settings.signal.clone(),
+        every: Duration::from_micros(settings.every),
     })
 }
 
