@@ -347,6 +347,24 @@ def test_a_question_is_answered_by_command(tmp_path: Path) -> None:
     assert command(tmp_path, "ledger", "verify")[0] == 0
 
 
+def test_a_fault_is_played_and_nothing_is_touched(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    target = (
+        '[service.fraud.target.application]\nrollback_model = { adapter = "command", idempotent = true, reversible = true, '
+        f'undo = "move_back", argv = ["/usr/bin/touch", "{touched}"], undo_argv = ["/usr/bin/touch", "{touched}"] }}\n'
+    )
+    (tmp_path / "sanare.toml").write_text(CONFIGURATION + target)
+    (tmp_path / "policy.toml").write_text(AUTO)
+    code, said = command(tmp_path, "simulate", "fraud", "errors", "--changed")
+    assert code == 0, said
+    assert "opened after 3" in said and "proposed: rollback_model on service:fraud/application" in said, said
+    assert "ask unverifiable: nothing could show that it helped" in said, said
+    code, said = command(tmp_path, "simulate", "fraud", "errors")
+    assert (code, "rollback_model" in said) == (0, False), said
+    assert command(tmp_path, "simulate", "fraud", "none")[0] == 4
+    assert not touched.exists() and not (tmp_path / ".sanare").exists()
+
+
 def test_the_demo_ends_well() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "sanare", "demo", "--services"], capture_output=True, text=True, timeout=300, check=False

@@ -85,6 +85,8 @@ enum Command {
     Check(command::check::Arguments),
     /// List services, and how they are.
     Services,
+    /// Play a fault on the configuration: what would be opened, proposed and decided; nothing is touched.
+    Simulate(command::simulate::Arguments),
     /// Watch and heal the configured services until this is ended.
     RunServices(command::run_services::Arguments),
     /// Look at one incident of a service, hold it, begin anew, close it.
@@ -141,6 +143,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Init(arguments) => command::init::run(&context, &arguments),
         Command::Check(arguments) => command::check::run(&context, &arguments),
         Command::Services => command::services::run(&context),
+        Command::Simulate(arguments) => command::simulate::run(&context, &arguments),
         Command::RunServices(arguments) => command::run_services::run(&context, &arguments),
         Command::Incident(command) => command::incident::run(&context, &command),
         Command::Propose(arguments) => command::incident::propose(&context, &arguments),

@@ -20,6 +20,8 @@ pub use client::{More, Options, Service};
 pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
-pub use operation::{Asked, Checked, NotAnswered, NotByPerson, NotFound, checked, word};
+pub use operation::{
+    Asked, Checked, NotAnswered, NotByPerson, NotFound, NotSimulated, Simulated, checked, simulate, word,
+};
 pub use queue::Stats;
 pub use setup::Setup;

@@ -96,6 +96,11 @@ impl Healer {
     /// [`NotMadeHealer`].
     pub fn with(setup: Setup, tools: Tools) -> Result<Self, NotMadeHealer> {
         let hands = Hands::of(&setup).map_err(NotMadeHealer::Configuration)?;
+        Self::with_hands(setup, tools, hands)
+    }
+
+    /// A healer with other hands too.
+    pub(super) fn with_hands(setup: Setup, tools: Tools, hands: Hands) -> Result<Self, NotMadeHealer> {
         let detectors = super::detectors(&setup).map_err(NotMadeHealer::Configuration)?;
         let memory = Arc::new(Mutex::new(Memory::default()));
         let causes = causes(&setup.configuration).map_err(|invalid| {

@@ -6,6 +6,7 @@ mod explain;
 mod incidents;
 mod mark_good;
 mod people;
+mod simulate;
 mod stop;
 mod verify_ledger;
 
@@ -14,3 +15,4 @@ pub use check::{Checked, checked};
 pub use explain::word;
 pub use incidents::NotFound;
 pub use people::NotByPerson;
+pub use simulate::{NotSimulated, Simulated, simulate};

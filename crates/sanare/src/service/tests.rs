@@ -255,6 +255,21 @@ fn a_capability_does_not_contradict_the_configuration() {
 }
 
 #[test]
+fn what_comes_late_is_kept_and_proves_nothing() {
+    let plant = Plant::new(CONFIGURATION, ASKS);
+    plant.minutes(2);
+    let signal = Signal::parse("error_share").unwrap();
+    let hour_ago = sanare_core::service::Moment::from_millis(plant.clock.now() - 60_000);
+    let more = super::More { at: Some(hour_ago), ..super::More::default() };
+    plant.service.report(&signal, sanare_core::service::ObservedValue::metric(0.9), more);
+    assert_eq!(plant.healer.run_once().unwrap().stored, 1);
+    let stored = plant.healer.store().recent(&fraud(), 100).unwrap();
+    let late = stored.iter().find(|one| one.value.number() == Some(0.9)).unwrap();
+    assert!(!late.proves_freshness(), "{:?}", late.flags);
+    assert!(plant.healer.incidents(10).unwrap().is_empty());
+}
+
+#[test]
 fn numbers_of_a_path_are_sent_once_an_interval() {
     let plant = Plant::new(CONFIGURATION, ASKS);
     for number in 0..200_u64 {

@@ -1,6 +1,6 @@
 //! One look: readings are let in, detected on and stored, and what is found is told to the loop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use sanare_core::hash::Digest;
@@ -46,6 +46,8 @@ pub(super) struct Watch {
     memory: Arc<Mutex<Memory>>,
     /// Wall and monotonic clock at the last look.
     clocks: Option<(u64, u64)>,
+    /// What was found and could not be told yet, because the store failed.
+    pending: VecDeque<(Finding, Vec<Observation>)>,
     /// What came of each fingerprint so far (S51).
     histories: BTreeMap<Digest, History>,
     causes: Causes,
@@ -54,7 +56,8 @@ pub(super) struct Watch {
 impl Watch {
     pub fn new(settings: Settings, causes: Causes, memory: Arc<Mutex<Memory>>) -> Self {
         let bank = Bank::new(Arc::new(settings));
-        Self { bank, pulse: Pulse::default(), memory, clocks: None, histories: BTreeMap::new(), causes }
+        let (pulse, pending, histories) = (Pulse::default(), VecDeque::new(), BTreeMap::new());
+        Self { bank, pulse, memory, clocks: None, pending, histories, causes }
     }
 
     /// Reads back which versions were live, and which of them persons call good.
@@ -74,23 +77,22 @@ impl Watch {
         self.compare_clocks(clock);
         let mut pass = Pass::default();
         let heard = self.pulse.beat(&house.hands, now);
-        let mut findings = Vec::new();
         for ((application, component), health) in heard.serving {
             locked(&self.memory).serving.insert((application, component), health);
         }
         for (application, component) in heard.started {
-            findings.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
+            self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
         }
         let pulsed: Vec<Observation> =
             heard.readings.into_iter().filter_map(|(door, draft)| accept(draft, &door, clock)).collect();
-        pass.stored += self.take(&*house.store, pulsed, &mut findings)?;
+        pass.stored += self.take(&*house.store, pulsed)?;
         loop {
             let drafts = queue.take(TOGETHER);
             let taken = drafts.len();
             let observations: Vec<Observation> =
                 drafts.iter().cloned().filter_map(|draft| accept(draft, CLIENT, clock)).collect();
             let refused = (taken - observations.len()) as u64;
-            match self.take(&*house.store, observations, &mut findings) {
+            match self.take(&*house.store, observations) {
                 Ok(stored) => {
                     queue.stored(taken as u64 - refused, refused);
                     pass.stored += stored;
@@ -104,8 +106,8 @@ impl Watch {
                 break;
             }
         }
-        findings.extend(self.bank.tick(now).into_iter().map(|finding| (finding, Vec::new())));
-        for (finding, readings) in findings {
+        self.pending.extend(self.bank.tick(now).into_iter().map(|finding| (finding, Vec::new())));
+        while let Some((finding, readings)) = self.pending.front().cloned() {
             let symptom = Symptom { flags: self.flags(&finding, house)?, ..symptom(house, &finding, readings)? };
             match acting.report(&symptom).map_err(fault)? {
                 Reported::Opened(_) | Reported::Reopened(_) => {
@@ -116,6 +118,7 @@ impl Watch {
                 }
                 Reported::Nothing | Reported::Updated(_) => {}
             }
+            self.pending.pop_front();
         }
         let turn = locked(&self.memory).weather.tick(now, house.setup.configuration.services.len());
         stormy(turn, acting)?;
@@ -123,44 +126,37 @@ impl Watch {
         Ok(pass)
     }
 
-    /// Detects on readings and stores them with what intake noted.
-    fn take(
-        &mut self,
-        store: &dyn ServiceStore,
-        observations: Vec<Observation>,
-        findings: &mut Vec<(Finding, Vec<Observation>)>,
-    ) -> Result<u64, StoreFault> {
-        if observations.is_empty() {
-            return Ok(0);
-        }
-        let change = Change {
-            now: observations.first().map_or(0, |one| one.arrival_time.millis()),
-            observations: observations.clone(),
-            ..Change::default()
-        };
-        let kept = match store.commit(&change) {
-            Ok(_) => observations,
-            Err(NotMade::Store(fault)) => return Err(fault),
-            // One of them has a source id that means something else: each is stored alone, and that one is not.
-            Err(_) => {
-                let mut kept = Vec::new();
-                for one in observations {
-                    let change = Change { observations: vec![one.clone()], ..change.clone() };
-                    match store.commit(&change) {
-                        Ok(_) => kept.push(one),
-                        Err(NotMade::Store(fault)) => return Err(fault),
-                        Err(_) => {}
-                    }
-                }
-                kept
+    /// Detects on readings and stores them with what that noted of them. A signal too many is not taken (S35).
+    fn take(&mut self, store: &dyn ServiceStore, observations: Vec<Observation>) -> Result<u64, StoreFault> {
+        let mut kept = Vec::new();
+        for mut one in observations {
+            let noted = self.bank.observe(&one);
+            if noted.crowded {
+                continue;
             }
-        };
-        for one in &kept {
-            self.note_version(one);
-            let noted = self.bank.observe(one);
-            findings.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
+            one.flags.extend(noted.flags);
+            self.pending.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
+            self.note_version(&one);
+            kept.push(one);
         }
-        Ok(kept.len() as u64)
+        let Some(now) = kept.first().map(|one| one.arrival_time.millis()) else { return Ok(0) };
+        let change = Change { now, observations: kept, ..Change::default() };
+        match store.commit(&change) {
+            Ok(_) => return Ok(change.observations.len() as u64),
+            Err(NotMade::Store(fault)) => return Err(fault),
+            Err(_) => {}
+        }
+        // One of them has a source id that means something else: each is stored alone, and that one is not.
+        let mut stored = 0;
+        for one in &change.observations {
+            let change = Change { observations: vec![one.clone()], now, ..Change::default() };
+            match store.commit(&change) {
+                Ok(_) => stored += 1,
+                Err(NotMade::Store(fault)) => return Err(fault),
+                Err(_) => {}
+            }
+        }
+        Ok(stored)
     }
 
     /// Takes notice of a version that went live, or that a person calls good.
