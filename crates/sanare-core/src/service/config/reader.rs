@@ -61,6 +61,12 @@ impl serde::Serialize for Address {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// Every key that was asked for, for the test of the reference page.
+    pub(super) static ASKED: RefCell<std::collections::BTreeSet<&'static str>> = RefCell::default();
+}
+
 /// A file that is read.
 pub(super) struct Document<'t> {
     path: &'t str,
@@ -126,6 +132,8 @@ impl<'t> Table<'t> {
     }
 
     fn ask(&mut self, key: &'static str) -> Option<Found<'t>> {
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert(key));
         if !self.asked.contains(&key) {
             self.asked.push(key);
         }

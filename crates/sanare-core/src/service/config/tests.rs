@@ -329,3 +329,28 @@ fn what_will_never_be_automatic_is_told() {
     let broken = obstacles(&read, &Policy::read("version = \n"), now);
     assert!(broken.iter().any(|one| one.rule == "policy_unreadable"));
 }
+
+/// The page that tells owners of every key.
+const PAGE: &str = include_str!("../../../../../docs/services.md");
+
+#[test]
+fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
+    let (_, rest) = PAGE.split_once("```toml\n").expect("a block of TOML");
+    let (block, _) = rest.split_once("```").expect("its end");
+    let block = block.replace("[service.fraud]", "[service.features]\n[service.fraud]");
+    // Every kind of table is read once, so that each of its keys is asked for.
+    let more = "[[service.features.budget]]\nid = \"b\"\nbad = \"x\"\nall = \"y\"\nobjective = 0.99\n\
+        [[service.features.quality]]\nid = \"q\"\nsignal = \"auc\"\nbelow = 0.8\n\
+        [service.features.target.application]\nreload_model = { adapter = \"callback\" }\n\
+        [service.features.target.application.restart_component]\nadapter = \"http\"\nurl = \"https://f/r\"\n\
+        poll = { url = \"https://f/j\", pointer = \"/s\", done = [\"ok\"] }\nundo_request = { url = \"https://f/u\" }\n\
+        [[map]]\nmatch = { alertname = \"Slow\" }\napplication = \"fraud\"\nkind = \"latency_high\"\n\
+        [component]\nreload_model = \"application\"\n";
+    assert_eq!(check(&format!("{block}\n{more}")), "fine");
+    let words: std::collections::BTreeSet<&str> =
+        PAGE.split(|symbol: char| !symbol.is_ascii_alphanumeric() && symbol != '_').collect();
+    let untold: Vec<&str> =
+        super::reader::ASKED.with_borrow(|asked| asked.iter().copied().filter(|key| !words.contains(key)).collect());
+    assert_eq!(untold, Vec::<&str>::new(), "keys that the page does not name");
+    assert!(super::reader::ASKED.with_borrow(std::collections::BTreeSet::len) > 70);
+}
