@@ -23,7 +23,7 @@ CONTRACTS = {
         "class Field:\n    __module__ = 'pydantic.fields'\n    annotation = int\n    alias = 'osszeg'\n\n\n"
         "class Sale:\n    __pydantic_fields__ = {'amount': Field()}\n",
         "Sale",
-        {"return": {"class": "Sale", "fields": {"amount": "int, given as 'osszeg'"}}},
+        {"return": {"class": "Sale", "fields": {"amount": "int, given as 'osszeg'"}, "aliases": {"amount": "osszeg"}}},
     ),
     "schema": (
         "",
