@@ -216,8 +216,13 @@ impl House for LiveHouse {
     fn watched(&self, incident: &Incident, since: Moment) -> sanare_core::service::port::Watched {
         let Some(service) = self.service(&incident.application) else { return Default::default() };
         let recent = self.store.recent(&incident.application, READINGS).unwrap_or_default();
-        let recent: Vec<&Observation> =
-            recent.iter().filter(|seen| seen.event_time >= since && seen.component == incident.component).collect();
+        // Of two readings of one moment the first stands.
+        let counts = |seen: &&Observation| {
+            seen.event_time >= since
+                && seen.component == incident.component
+                && !seen.flags.contains(&sanare_core::service::Flag::Restated)
+        };
+        let recent: Vec<&Observation> = recent.iter().filter(counts).collect();
         let mine = |rule: &&RuleSettings| {
             rule.kind == incident.kind && rule.component.as_ref().is_none_or(|part| *part == incident.component)
         };

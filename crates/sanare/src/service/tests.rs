@@ -259,8 +259,8 @@ fn what_comes_late_is_kept_and_proves_nothing() {
     let plant = Plant::new(CONFIGURATION, ASKS);
     plant.minutes(2);
     let signal = Signal::parse("error_share").unwrap();
-    let hour_ago = sanare_core::service::Moment::from_millis(plant.clock.now() - 60_000);
-    let more = super::More { at: Some(hour_ago), ..super::More::default() };
+    let a_minute_ago = sanare_core::service::Moment::from_millis(plant.clock.now() - 61_500);
+    let more = super::More { at: Some(a_minute_ago), ..super::More::default() };
     plant.service.report(&signal, sanare_core::service::ObservedValue::metric(0.9), more);
     assert_eq!(plant.healer.run_once().unwrap().stored, 1);
     let stored = plant.healer.store().recent(&fraud(), 100).unwrap();
