@@ -53,7 +53,7 @@ use crate::wire::target::{SourceTarget, TargetSettings};
 use crate::wire::verify::{Commands, NoCommands};
 
 /// How long a store may be locked without a sign of work in it before a failure is left alone.
-const STILL_MS: u64 = 60;
+const STILL_MS: u64 = 80;
 /// Characters of an error's message that the evidence file of a verify command has.
 const MESSAGE: usize = 16 << 20;
 
