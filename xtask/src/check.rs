@@ -20,6 +20,7 @@ const PARTS: &[Part] = &[
     Part { name: "python-types", work: python_types },
     Part { name: "python", work: python_tests },
     Part { name: "other-pythons", work: other_pythons },
+    Part { name: "services", work: services },
     Part { name: "cases", work: corpora::cases },
     Part { name: "candidates", work: corpora::candidates },
     Part { name: "redaction", work: corpora::redaction },
@@ -143,6 +144,25 @@ fn other_pythons(workshop: &Workshop) -> anyhow::Result<Ending> {
         lines.push(format!("not on this machine: {}", missing.join(", ")));
     }
     if lines.is_empty() { Ok(Ending::Skipped("no other Python found".to_owned())) } else { good(lines.join("; ")) }
+}
+
+/// Service healing against real servers, in a venv that holds them.
+fn services(workshop: &Workshop) -> anyhow::Result<Ending> {
+    let requirements = std::fs::read_to_string(workshop.root.join("xtask/requirements-services.txt"))?;
+    let wheel = python::built_wheel(workshop)?;
+    let venv = match Venv::ready(workshop, "venv-services", &python::main_interpreter(workshop)?, &requirements) {
+        Ok(venv) => venv,
+        Err(why) => {
+            return Ok(Ending::Skipped(format!("NOT RUN: the registry's server cannot be installed here: {why:#}")));
+        }
+    };
+    venv.install(workshop, &wheel)?;
+    let report = venv.folder().join("pytest.xml");
+    let mut command = venv.command("pytest", &workshop.root);
+    command.args(["-q", "-p", "no:cacheprovider", "-rfEs", "tests/services"]);
+    command.arg(format!("--junit-xml={}", report.display())).env("PYTHONDONTWRITEBYTECODE", "1");
+    shell::run(&mut command)?;
+    good(counts(&std::fs::read_to_string(&report)?))
 }
 
 /// Runs the Python suite against the installed wheel and returns pytest's own last line.
