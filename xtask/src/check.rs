@@ -87,7 +87,7 @@ fn wheel(workshop: &Workshop) -> anyhow::Result<Ending> {
 
 fn python_lint(workshop: &Workshop) -> anyhow::Result<Ending> {
     let venv = python::main_venv(workshop)?;
-    let folders = existing(workshop, &["python", "tests/python", "benches"]);
+    let folders = existing(workshop, &["python", "tests/python", "tests/services", "benches"]);
     shell::run(venv.command("ruff", &workshop.root).arg("check").args(&folders))?;
     shell::run(venv.command("ruff", &workshop.root).args(["format", "--check"]).args(&folders))?;
     good("")
