@@ -10,7 +10,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 EXAMPLES = Path(__file__).with_name("_examples")
 
@@ -204,5 +207,17 @@ def _close(value: Any, right: Any) -> bool:
     return bool(value == right)
 
 
+def piped(run: Callable[[], int]) -> int:
+    """Runs a demo whose reader may go away (`| head`): that is no error."""
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # What is still buffered would be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(piped(main))

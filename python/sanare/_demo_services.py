@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sanare._demo import EXAMPLES, Paint
+from sanare._demo import EXAMPLES, Paint, piped
 from sanare._service import Healer, Service
 
 EXAMPLE = EXAMPLES / "model_service"
@@ -116,4 +116,4 @@ def _person() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(piped(main))

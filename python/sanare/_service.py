@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., Any])
 
 _log = logging.getLogger("sanare")
+# A day: nobody waits longer for an act or for a queue.
+_LONGEST = 86_400
 _shared: Healer | None = None
 _alive: weakref.WeakSet[Healer] = weakref.WeakSet()
 
@@ -59,11 +61,11 @@ class Healer:
         *,
         clock: Callable[[], float] | None = None,
     ) -> None:
+        if clock is not None and not callable(clock):
+            raise Error("`clock` is no function: it gives the seconds since 1970")
         try:
             self._native = native().NativeHealer(None if config is None else os.fspath(config), os.getcwd(), clock)
-        except ValueError as error:
-            raise Error(str(error)) from None
-        except RuntimeError as error:
+        except Exception as error:
             raise Error(str(error)) from None
         self._process = os.getpid()
         self._config, self._clock = config, clock
@@ -82,7 +84,8 @@ class Healer:
     def _ask(self, operation: Callable[..., Any], *arguments: Any) -> Any:
         try:
             return operation(*arguments)
-        except RuntimeError as error:
+        except Exception as error:
+            # A wrong type, a name that is none, a number that is too large: all of them are this one error.
             raise Error(str(error)) from None
 
     def service(self, application: str, component: str = "application", **options: Any) -> Service:
@@ -95,11 +98,11 @@ class Healer:
 
     def run(self) -> None:
         """Goes on until `close()`."""
-        self._here().run()
+        self._ask(self._here().run)
 
     def start(self) -> None:
         """Runs on a thread of its own."""
-        self._here().start()
+        self._ask(self._here().start)
 
     def close(self) -> None:
         """Ends `run` after its pass."""
@@ -141,7 +144,8 @@ class Healer:
 
     def explain(self, case: Mapping[str, Any]) -> dict[str, Any]:
         """What policy says of a case, and every rule's part in it."""
-        return dict(self._ask(self._here().explain, json.dumps(dict(case))))
+        here = self._here()
+        return dict(self._ask(lambda: here.explain(json.dumps(dict(case)))))
 
     def obstacles(self) -> list[dict[str, Any]]:
         """What will never be done by itself, and why."""
@@ -169,6 +173,8 @@ class Service:
         config: str | os.PathLike[str] | None = None,
         strict: bool = False,
     ) -> None:
+        if healer is not None and not isinstance(healer, Healer):
+            raise TypeError("`healer` is no sanare.Healer")
         self._arguments = (application, component, dict(labels or {}))
         self._healer = healer
         self._config = config
@@ -177,6 +183,9 @@ class Service:
         self._capabilities: list[tuple[Any, ...]] = []
         self._process = 0
         self._connect()
+        unwatched = self.healer._native.unwatched(application)
+        if unwatched is not None:
+            _log.warning("nothing watches this service, its readings are only kept: %s", unwatched)
 
     @property
     def healer(self) -> Healer:
@@ -211,14 +220,17 @@ class Service:
         if kind == "metric" and unit is None and at is None and labels is None and id is None:
             refused = here.observe(signal, value)
         else:
-            when = None
-            if at is not None:
-                if at.tzinfo is None:
-                    here.observe(signal, None)
-                    self._tell("a time without a zone")
-                    return
-                when = at.timestamp()
-            refused = here.observe(signal, value, kind, unit, when, None if labels is None else dict(labels), id)
+            try:
+                when = None if at is None else _seconds(at)
+                # What is not a text is refused there, as a label that is none.
+                marks = None if labels is None else dict(labels)
+                if id is not None:
+                    id.encode()
+            except Exception as error:
+                here.observe(signal, None)
+                self._tell(f"`{signal}`: {type(error).__name__} in `at`, `labels` or `id`")
+                return
+            refused = here.observe(signal, value, kind, unit, when, marks, id)
         if refused is not None:
             self._tell(f"`{signal}`: {refused}")
 
@@ -228,12 +240,19 @@ class Service:
 
     def quality(self, signal: str, value: float, samples: int, start: datetime, end: datetime) -> None:
         """Reports how good predictions were, by labels of a window."""
-        window = {"from": start.isoformat(), "to": end.isoformat()}
+        try:
+            window = {"from": start.isoformat(), "to": end.isoformat()}
+        except Exception:
+            window = {}
         self.observe(signal, {"value": value, "samples": samples, **window}, "prediction_quality")
 
     def profile(self, signal: str, profile: Mapping[str, Any]) -> None:
         """Reports a sketch of data."""
-        self.observe(signal, dict(profile), "drift")
+        try:
+            plain: object = dict(profile)
+        except Exception:
+            plain = None
+        self.observe(signal, plain, "drift")
 
     def deployed(self, version: str, before: str | None = None) -> None:
         """Reports that a version is live now."""
@@ -242,6 +261,8 @@ class Service:
 
     def serving(self, function: Function) -> Function:
         """Decorates a path that users use: its latency and errors are measured, and every exception passes on."""
+        if not callable(function):
+            raise TypeError("`serving` decorates a function; put it below `classmethod` and the like")
         path = getattr(function, "__name__", "call")
         clock = time.perf_counter
 
@@ -263,6 +284,25 @@ class Service:
                     served(began, failed)
 
             return asynchronous  # type: ignore[return-value]
+
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def streaming(*args: Any, **kwargs: Any) -> Any:
+                began = clock()
+                failed = True
+                try:
+                    result = yield from function(*args, **kwargs)
+                    failed = False
+                    return result
+                except GeneratorExit:
+                    # The reader went away: that is no fault of the path.
+                    failed = False
+                    raise
+                finally:
+                    served(began, failed)
+
+            return streaming  # type: ignore[return-value]
 
         @functools.wraps(function)
         def synchronous(*args: Any, **kwargs: Any) -> Any:
@@ -292,6 +332,14 @@ class Service:
         nothing was begun; anything else that it raises means that nobody knows. `probe` says who answers now, such as
         `{"served_version": "7"}`.
         """
+        _plain_function("function", function)
+        if probe is not None:
+            _plain_function("probe", probe)
+        for name, flag in (("idempotent", idempotent), ("reversible", reversible)):
+            if not isinstance(flag, bool):
+                raise TypeError(f"`{name}` is True or False")
+        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= _LONGEST:
+            raise ValueError(f"`timeout` is a number of seconds, above 0 and up to {_LONGEST}")
         declared = {
             "idempotent": idempotent,
             "reversible": reversible,
@@ -313,7 +361,7 @@ class Service:
         """Waits until what is queued is stored, at most so long; whether it is."""
         if self._process != os.getpid():
             return True
-        return bool(self._native.flush(timeout))
+        return bool(self._native.flush(min(timeout, _LONGEST)))
 
     def _tell(self, why: str) -> None:
         if self._strict:
@@ -326,6 +374,21 @@ class Service:
         if place not in self._told:
             self._told.add(place)
             _log.warning("a reading cannot be used (told once for %s:%d): %s", place[0], place[1], why)
+
+
+def _plain_function(name: str, function: object) -> None:
+    if not callable(function):
+        raise TypeError(f"`{name}` is no function")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise TypeError(
+            f"`{name}` is called from a thread and not awaited: lend a plain function that ends when it is done"
+        )
+
+
+def _seconds(at: datetime) -> float:
+    if at.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return at.timestamp()
 
 
 def _call(function: Callable[[Intent], object], plain: dict[str, Any]) -> str:
@@ -348,7 +411,11 @@ def _call(function: Callable[[Intent], object], plain: dict[str, Any]) -> str:
         fence=plain["fence"],
     )
     try:
-        function(intent)
+        answer = function(intent)
+        if inspect.iscoroutine(answer):
+            # Nobody awaits it: nothing of it has run.
+            answer.close()
+            return "not_started"
     except NotStarted:
         return "not_started"
     except BaseException as error:
@@ -366,6 +433,12 @@ def _ask_probe(probe: Callable[[], Mapping[str, str]]) -> dict[str, str] | None:
 def _shared_healer(config: str | os.PathLike[str] | None) -> Healer:
     """The healer of this process, running on a thread of its own; the first one who asks says by which file."""
     global _shared
+    if _shared is not None and _shared._process == os.getpid() and config is not None and _shared._config is not None:
+        first, second = os.path.realpath(_shared._config), os.path.realpath(config)
+        if first != second:
+            raise Error(
+                f"this process has a healer already, by {first!s}: for {second!s} make a sanare.Healer and give it as `healer`"
+            )
     if _shared is None or _shared._process != os.getpid():
         _shared = Healer(config)
         _shared.start()

@@ -295,7 +295,7 @@ def test_policy_explains_itself(tmp_path: Path) -> None:
     asked = plant.healer.explain({**case, "confidence": 0.1})
     fired = [rule["rule"] for rule in asked["rules"] if rule["verdict"]]
     assert (asked["verdict"], fired) == ("ask", ["confidence"])
-    with pytest.raises(ValueError):
+    with pytest.raises(sanare.Error):
         plant.healer.explain({**case, "action": "destroy"})
     rules = {one["rule"] for one in plant.healer.obstacles()}
     assert rules == {"unmapped"}

@@ -59,6 +59,12 @@ impl Context {
     pub(crate) fn store(&self) -> Result<Box<dyn Store>, Exit> {
         let root = self.project_root()?;
         let path = sanare::wire::home::store_path(&root);
+        let own = root.join(".sanare").join("store.db");
+        if !path.exists() && own.exists() {
+            // Another account's: a store of this account's own would be another one.
+            let said = format!("the store cannot be used: {}: this account may not write it", own.display());
+            return Err(Exit::store(said).hint("ask as the account that runs the program"));
+        }
         if !path.exists() {
             return Err(Exit::not_found(format!("no store in `{}`: nothing was recorded here", root.display()))
                 .hint("give the project with --project, or run `sanare demo` first"));
@@ -100,12 +106,13 @@ impl Context {
         })
     }
 
-    /// The same where services are configured at all; `None` where they are not.
+    /// The same where services are configured at all; `None` where they are not. A configuration that cannot be read
+    /// is an error: services may be in it.
     pub(crate) fn healer_if_any(&self) -> Result<Option<sanare::service::Healer>, Exit> {
         let root = self.project_root()?;
-        let configured = sanare::service::Setup::find(self.config.as_deref(), &root)
-            .is_ok_and(|setup| !setup.configuration.services.is_empty());
-        if configured { self.healer().map(Some) } else { Ok(None) }
+        let Some(path) = sanare::service::Setup::locate(self.config.as_deref(), &root) else { return Ok(None) };
+        let setup = sanare::service::Setup::read(&path).map_err(|troubles| check::wrong(&troubles))?;
+        if setup.configuration.services.is_empty() { Ok(None) } else { self.healer().map(Some) }
     }
 
     /// Runs a module of the wheel with these arguments; its exit code and what it said.

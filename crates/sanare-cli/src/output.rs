@@ -37,7 +37,7 @@ impl Exit {
     }
 
     pub(crate) fn store(message: impl std::fmt::Display) -> Self {
-        Self { code: 5, message: message.to_string(), hint: String::new() }
+        Self { code: 5, message: message.to_string(), hint: "`sanare doctor` says what works here".to_owned() }
     }
 
     pub(crate) fn negative(message: impl std::fmt::Display) -> Self {
@@ -53,9 +53,13 @@ impl Exit {
 pub(crate) fn print(printed: &Printed) -> i32 {
     let mut out = std::io::stdout().lock();
     let newline = if printed.text.is_empty() || printed.text.ends_with('\n') { "" } else { "\n" };
-    // A reader that went away (`| head`) has what it wanted.
-    let _ = write!(out, "{}{newline}", printed.text).and_then(|()| out.flush());
-    printed.code
+    match write!(out, "{}{newline}", printed.text).and_then(|()| out.flush()) {
+        // A reader that went away (`| head`) has what it wanted.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            complain(&Exit::store(format!("the output cannot be written: {error}")))
+        }
+        _ => printed.code,
+    }
 }
 
 pub(crate) fn complain(exit: &Exit) -> i32 {

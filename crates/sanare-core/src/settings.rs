@@ -60,7 +60,11 @@ impl std::fmt::Display for Trouble {
             Origin::Decorator => write!(f, "decorator: ")?,
             Origin::Default => {}
         }
-        write!(f, "`{}`: {}", self.key, self.message)?;
+        // What is said of the whole file has no key.
+        if !self.key.is_empty() {
+            write!(f, "`{}`: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
         match self.hint.is_empty() {
             true => Ok(()),
             false => write!(f, "; hint: {}", self.hint),

@@ -80,6 +80,12 @@ impl NativeHealer {
         made.map(Self).map_err(wrong)
     }
 
+    /// Why nothing watches a service; `None` where something does.
+    fn unwatched(&self, application: &str) -> PyResult<Option<String>> {
+        let application = Application::parse(application).map_err(wrong)?;
+        Ok(self.0.setup().has(&application).err().map(|unknown| unknown.to_string()))
+    }
+
     fn service(&self, application: &str, component: &str, labels: &Bound<'_, PyDict>) -> PyResult<NativeService> {
         let application = Application::parse(application).map_err(wrong)?;
         let options = Options {
@@ -156,6 +162,9 @@ impl NativeHealer {
     #[pyo3(signature = (application=None))]
     fn stop(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
         let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        if let Some(application) = &application {
+            self.0.setup().has(application).map_err(failed)?;
+        }
         quietly(py, || self.0.stop(application.as_ref()))?.map_err(failed)
     }
 
@@ -179,6 +188,7 @@ impl NativeHealer {
     fn mark_good(&self, py: Python<'_>, application: &str, version: &str, reason: &str) -> PyResult<()> {
         let application = Application::parse(application).map_err(wrong)?;
         let version = Version::parse(version).map_err(wrong)?;
+        self.0.setup().has(&application).map_err(failed)?;
         quietly(py, || self.0.mark_good(&application, &version, reason))?.map_err(failed)
     }
 

@@ -24,4 +24,4 @@ pub use operation::{
     Asked, Checked, NotAnswered, NotByPerson, NotFound, NotSimulated, Simulated, checked, simulate, word,
 };
 pub use queue::Stats;
-pub use setup::Setup;
+pub use setup::{Setup, UnknownService};

@@ -5,6 +5,7 @@ use sanare::core::service::approval::NotCounted;
 use sanare::engine::answer::{Answered, NotTaken};
 use sanare::engine::service::NotAnswered as Refused;
 use sanare::operations::answer::{NoAnswer, approve, deny};
+use sanare::operations::show::Show;
 use sanare::service::{Healer, NotAnswered, NotFound};
 
 use crate::command::incident::not_found;
@@ -21,12 +22,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Result<Printed, Exit> {
-    if let Some(printed) = of_service(context, arguments, yes)? {
-        return Ok(printed);
-    }
+    // Where the configuration of services cannot be read, an id that is none of code's may be one of theirs.
+    let unread = match of_service(context, arguments, yes) {
+        Ok(Some(printed)) => return Ok(printed),
+        Ok(None) => None,
+        Err(exit) if exit.code == 2 && exit.hint.is_empty() => Some(exit),
+        Err(exit) => return Err(exit),
+    };
     let (store, root) = (context.store()?, context.project_root()?);
     let operation = if yes { approve } else { deny };
-    let taken = operation(store.as_ref(), &root, &arguments.id, &arguments.reason).map_err(exit)?;
+    let taken = match (operation(store.as_ref(), &root, &arguments.id, &arguments.reason), unread) {
+        (Err(NoAnswer::Show(Show::Unknown(_))), Some(unread)) => {
+            return Err(unread.hint("`sanare check` reads the file"));
+        }
+        (taken, _) => taken.map_err(exit)?,
+    };
     let report = &taken.report;
     if context.json {
         return Ok(Printed::text(pretty(report)));

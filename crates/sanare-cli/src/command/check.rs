@@ -18,7 +18,11 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     let setup = context.setup()?;
     let checked = checked(&setup).map_err(|troubles| wrong(&troubles))?;
     if let Some(why) = &checked.policy_trouble {
-        return Err(Exit::usage(format!("the policy file cannot be used: {why}")).hint("until it can, nothing is done"));
+        return Err(Exit::usage(format!(
+            "the policy file `{}` cannot be used: {why}",
+            setup.settings.text("policy.file")
+        ))
+        .hint("until it can, nothing is done"));
     }
     if context.json {
         let value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":

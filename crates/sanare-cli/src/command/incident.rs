@@ -133,7 +133,9 @@ pub(crate) fn mark_good(context: &Context, command: &Model) -> Result<Printed, E
     let Model::MarkGood { application, version, reason } = command;
     let application = Application::parse(application.as_str()).map_err(Exit::usage)?;
     let version = Version::parse(version.as_str()).map_err(Exit::usage)?;
-    context.healer()?.mark_good(&application, &version, reason).map_err(Exit::store)?;
+    let healer = context.healer()?;
+    super::stop::known(healer.setup(), &application)?;
+    healer.mark_good(&application, &version, reason).map_err(Exit::store)?;
     Ok(Printed::text(format!("known as good: {version} of {application}")))
 }
 

@@ -1,17 +1,19 @@
 //! `sanare incidents`: one list for code and services.
 
-use sanare::core::service::Incident;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use sanare::core::service::word::StepName;
+use sanare::core::service::{Incident, Status};
 use sanare::operations::incidents::of_kind;
 use sanare::report::Report;
 
 use crate::command::incident::head;
 use crate::command::{Context, pretty};
-use crate::output::{Exit, Printed};
+use crate::output::{Exit, Printed, complain};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Only this status or outcome: open, waiting, applied, closed, healed, rolled_back, escalated, refused.
-    #[arg(long)]
+    #[arg(long, value_parser = statuses())]
     status: Option<String>,
     /// What to list: incidents, or what `sanare.capture` kept.
     #[arg(long, default_value = "incident", value_parser = ["incident", "capture"])]
@@ -21,12 +23,37 @@ pub(crate) struct Arguments {
     limit: usize,
 }
 
+/// Every word that a status, an outcome or a step of a run can be: a slip must not look like an empty list.
+fn statuses() -> PossibleValuesParser {
+    let told = ["open", "waiting", "applied", "closed", "healed", "rolled_back", "escalated", "refused"];
+    let mut all: Vec<PossibleValue> = told.iter().map(PossibleValue::new).collect();
+    let steps = StepName::ALL.iter().map(|step| step.word());
+    let states = Status::ALL.iter().map(|status| status.word());
+    let mut more: Vec<&str> = steps.chain(states).chain(["dry_run", "observed"]).collect();
+    more.sort_unstable();
+    more.dedup();
+    all.extend(more.into_iter().filter(|word| !told.contains(word)).map(|word| PossibleValue::new(word).hide(true)));
+    PossibleValuesParser::new(all)
+}
+
 fn when(at: u64) -> String {
     sanare::report::utc(at).chars().take(16).collect()
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
-    let services = services(context, arguments)?;
+    context.project_root()?;
+    // Code is listed whatever the configuration of services says, and that services are missing is said.
+    let services = services(context, arguments).or_else(|exit| {
+        // A file that was named for this call has to be there.
+        let wrong = exit.code == 2 && context.config.is_none();
+        let said = Exit::usage(format!("incidents of services are not listed: {}", exit.message));
+        if wrong {
+            complain(&said.hint("`sanare check` reads the file"))
+        } else {
+            return Err(exit);
+        };
+        Ok(Vec::new())
+    })?;
     let store = match context.store() {
         Ok(store) => store,
         Err(exit) if services.is_empty() => return Err(exit),

@@ -17,20 +17,21 @@ pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
             .filter(|one| one.status() != Status::Closed)
             .map(|one| format!("{} {} ({})", one.kind, one.id, one.step))
             .collect();
-        rows.push((application, service.instances, ill));
+        let stopped = healer.setup().is_stopped(None) || healer.setup().is_stopped(Some(application));
+        rows.push((application, service.instances, ill, stopped));
     }
     if context.json {
         let rows: Vec<_> = rows
             .iter()
-            .map(|(application, instances, ill)| {
-                json!({ "application": application, "instances": instances, "incidents": ill })
+            .map(|(application, instances, ill, stopped)| {
+                json!({ "application": application, "instances": instances, "stopped": stopped, "incidents": ill })
             })
             .collect();
         return Ok(Printed::text(pretty(&rows)));
     }
-    let lines = rows.iter().map(|(application, _, ill)| match ill.is_empty() {
-        true => format!("{application}: well"),
-        false => format!("{application}: {}", ill.join("; ")),
+    let lines = rows.iter().map(|(application, _, ill, stopped)| {
+        let how = if ill.is_empty() { "well".to_owned() } else { ill.join("; ") };
+        format!("{application}: {how}{}", if *stopped { "; stopped" } else { "" })
     });
     Ok(Printed::text(lines.collect::<Vec<_>>().join("\n")))
 }

@@ -1,8 +1,8 @@
 //! `sanare show ID`.
 
-use sanare::operations::show::{prompts, prompts_text, show};
+use sanare::operations::show::{Show, prompts, prompts_text, show};
 
-use crate::command::{Context, pretty, shown};
+use crate::command::{Context, incident, pretty, shown};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Args)]
@@ -23,6 +23,13 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
         }
         return Ok(Printed::text(if context.json { pretty(&prompts) } else { prompts_text(&prompts) }));
     }
-    let report = show(store.as_ref(), &arguments.id).map_err(shown)?;
+    let report = match show(store.as_ref(), &arguments.id) {
+        // `sanare incidents` lists both: an id of a service is shown here too.
+        Err(error @ Show::Unknown(_)) => match context.healer_if_any()? {
+            Some(_) => return incident::run(context, &incident::Command::Show { id: arguments.id.clone() }),
+            None => return Err(shown(error)),
+        },
+        found => found.map_err(shown)?,
+    };
     Ok(Printed::text(if context.json { pretty(&report) } else { report.to_text() }))
 }

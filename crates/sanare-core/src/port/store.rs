@@ -12,7 +12,7 @@ pub enum StoreFault {
     #[error("the store is damaged: {0}")]
     Corrupt(String),
     /// It was written by a newer version.
-    #[error("the store has format {found}, newer than {known}")]
+    #[error("the store has format {found}, newer than {known}: it needs a newer sanare")]
     Newer {
         /// What stands in the file.
         found: u32,

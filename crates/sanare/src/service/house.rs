@@ -150,8 +150,7 @@ impl House for LiveHouse {
     }
 
     fn stopped(&self, application: &Application) -> bool {
-        let set = |path: PathBuf| path.try_exists().unwrap_or(true);
-        set(stop_path(&self.setup, None)) || set(stop_path(&self.setup, Some(application)))
+        self.setup.is_stopped(None) || self.setup.is_stopped(Some(application))
     }
 
     fn in_storm(&self, application: &Application) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sanare_core::policy::Policy;
 use sanare_core::port::Store;
 use sanare_core::service::config::Configuration;
-use sanare_core::service::{Agent, ServiceStore};
+use sanare_core::service::{Agent, Application, ServiceStore};
 use sanare_core::settings::{Origin, Settings, SettingsFile, Sources, Trouble};
 
 use super::healer::NotMadeHealer;
@@ -32,15 +32,20 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong with it, at once.
     pub fn find(given: Option<&Path>, folder: &Path) -> Result<Self, Vec<Trouble>> {
-        let named = || std::env::var_os("SANARE_CONFIG").map(PathBuf::from);
-        let in_folder = || Some(folder.join("sanare.toml")).filter(|path| path.is_file());
-        let users = || wire::settings::user_path().filter(|path| path.is_file());
-        match given.map(Path::to_path_buf).or_else(named).or_else(in_folder).or_else(users) {
+        match Self::locate(given, folder) {
             Some(path) => Self::read(&path),
             None => {
                 Err(vec![trouble(&folder.join("sanare.toml"), 1, "there is no such file", "`sanare init` writes one")])
             }
         }
+    }
+
+    /// Which file that is; `None` where there is none.
+    pub fn locate(given: Option<&Path>, folder: &Path) -> Option<PathBuf> {
+        let named = || std::env::var_os("SANARE_CONFIG").map(PathBuf::from);
+        let in_folder = || Some(folder.join("sanare.toml")).filter(|path| path.is_file());
+        let users = || wire::settings::user_path().filter(|path| path.is_file());
+        given.map(Path::to_path_buf).or_else(named).or_else(in_folder).or_else(users)
     }
 
     /// Reads a file.
@@ -107,6 +112,31 @@ impl Setup {
             "" => self.folder.join(".sanare").join("store.db"),
             named => self.folder.join(named),
         }
+    }
+}
+
+/// A name that no service of the configuration has: most likely a slip, and never one to act on.
+#[derive(Debug, thiserror::Error)]
+#[error("no service `{application}` in {}: there is {known}", .file.display())]
+pub struct UnknownService {
+    application: Application,
+    file: PathBuf,
+    known: String,
+}
+
+impl Setup {
+    /// That the configuration has this service.
+    ///
+    /// # Errors
+    /// [`UnknownService`], with those that it has.
+    pub fn has(&self, application: &Application) -> Result<(), UnknownService> {
+        let services = &self.configuration.services;
+        if services.contains_key(application) {
+            return Ok(());
+        }
+        let known: Vec<String> = services.keys().map(|one| format!("`{one}`")).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(UnknownService { application: application.clone(), file: self.file.clone(), known })
     }
 }
 

@@ -76,7 +76,7 @@ fn mistakes_have_their_line_and_the_nearest_key() {
         Settings::resolve(&sources).expect_err("a misspelt table").iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains("unknown key; hint: did you mean `service`"), "{said}");
     assert!(check("[service.Fraud]\n").contains("sanare.toml:1: `service.Fraud.`: is `Fraud`; 1 to 63 of a-z"));
-    assert!(check("[service.fraud\n").contains("sanare.toml:1: ``: not TOML"));
+    assert!(check("[service.fraud\n").contains("sanare.toml:1: not TOML"));
     // Latin-1 comes in as a text that could not be decoded: the face refuses it before; a bad key is refused here.
     assert!(check("[service.caf\u{e9}]\n").contains("not TOML"));
 }

@@ -1,9 +1,39 @@
-//! The stop switch: files beside the store, read before every act (S97).
+//! The stop switch: files beside the store, read before every act (S97). They need no store that works.
 
 use sanare_core::service::Application;
 
-use crate::service::Healer;
+use crate::operations::stop::at;
 use crate::service::house::stop_path;
+use crate::service::{Healer, Setup};
+
+impl Setup {
+    /// Sets the switch for all, or for one application. When it returns no act begins any more.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn stop(&self, application: Option<&Application>) -> std::io::Result<()> {
+        let path = stop_path(self, application);
+        let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        folder.and_then(|()| std::fs::write(&path, b"")).map_err(|error| at(&path, &error))
+    }
+
+    /// Lifts it; it begins nothing by itself.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn start_again(&self, application: Option<&Application>) -> std::io::Result<()> {
+        let path = stop_path(self, application);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(at(&path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this very switch is set; one that cannot be looked at is.
+    pub fn is_stopped(&self, application: Option<&Application>) -> bool {
+        stop_path(self, application).try_exists().unwrap_or(true)
+    }
+}
 
 impl Healer {
     /// Stops all acting, or on one application. When it returns no act begins any more, and questions are void.
@@ -11,11 +41,7 @@ impl Healer {
     /// # Errors
     /// When the switch cannot be written; the store's faults are told as such.
     pub fn stop(&self, application: Option<&Application>) -> std::io::Result<()> {
-        let path = stop_path(self.setup(), application);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        std::fs::write(path, b"")?;
+        self.setup().stop(application)?;
         let house = self.house();
         self.within(&house, |acting| acting.void_approvals(application, "stopped")).map_err(std::io::Error::other)?;
         Ok(())
@@ -26,9 +52,6 @@ impl Healer {
     /// # Errors
     /// When the file cannot be removed.
     pub fn start_again(&self, application: Option<&Application>) -> std::io::Result<()> {
-        match std::fs::remove_file(stop_path(self.setup(), application)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.setup().start_again(application)
     }
 }
