@@ -19,17 +19,20 @@ def approve(incident: str | Report, *, reason: str = "", project: str | os.PathL
     The file is written; programs that run take the repair over at their next failure, new ones at their start.
     `project` is the folder whose store has the incident; without it the projects that this process knows are asked.
     """
-    return _ask(project, lambda native, root: native.answer(root, _id(incident), True, reason))
+    id = _id(incident)
+    return _ask(project, lambda native, root: native.answer(root, id, True, reason))
 
 
 def deny(incident: str | Report, *, reason: str = "", project: str | os.PathLike[str] | None = None) -> Report:
     """Closes what an incident proposes; nothing is changed."""
-    return _ask(project, lambda native, root: native.answer(root, _id(incident), False, reason))
+    id = _id(incident)
+    return _ask(project, lambda native, root: native.answer(root, id, False, reason))
 
 
 def revert(incident: str | Report, *, project: str | os.PathLike[str] | None = None) -> Report:
     """Takes an applied repair back: its own lines, whatever else changed in the file since."""
-    return _ask(project, lambda native, root: native.revert(root, _id(incident)))
+    id = _id(incident)
+    return _ask(project, lambda native, root: native.revert(root, id))
 
 
 def save_patch(
@@ -57,7 +60,11 @@ def save_patch(
 
 
 def _id(incident: str | Report) -> str:
-    return incident if isinstance(incident, str) else str(incident.id)
+    if isinstance(incident, str):
+        return incident
+    if not isinstance(incident, Report):
+        raise Error(f"an incident is named by its id, a text, or by its report, not by {type(incident).__name__}")
+    return str(incident.id)
 
 
 def _ask(project: str | os.PathLike[str] | None, question: Callable[[Any, str], Any]) -> Report:

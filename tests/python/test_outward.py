@@ -68,6 +68,8 @@ def test_the_caller_is_repaired_where_the_called_one_cannot_be(load, caplog) -> 
     assert replayed.returncode == 0, (replayed.stdout, replayed.stderr)
     reverted = command(module, "revert", report.id)
     assert reverted.returncode == 0, reverted
+    again = command(module, "replay", report.id)
+    assert again.returncode == 0, "what a person did later is no other decision: " + again.stdout
     assert Path(module.__file__).read_text() == JOB
 
 

@@ -231,6 +231,40 @@ def test_a_configuration_that_cannot_be_read_hides_nothing(tmp_path: Path) -> No
     assert switches(tmp_path) == ["STOP"]
 
 
+def test_the_example_of_the_manual_is_a_configuration(tmp_path: Path) -> None:
+    manual = Path(__file__).parents[2] / "docs" / "services.md"
+    example = manual.read_text().split("```toml\n")[1].split("```")[0]
+    (tmp_path / "sanare.toml").write_text(example)
+    (tmp_path / "probe.json").write_text("{}")
+    code, said = command(tmp_path, "check")
+    assert (code, "fraud: 1 rules, 1 probes, 1 queries" in said) == (0, True), said
+    code, said = command(tmp_path, "simulate", "fraud", "p99", "--changed")
+    assert (code, "proposed: rollback_model" in said) == (0, True), said
+
+
+def test_what_can_be_simulated_is_named_where_something_else_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "sanare.toml").write_text(CONFIGURATION)
+    code, said = command(tmp_path, "simulate", "fraud", "p99")
+    assert (code, "hint: its rules: `errors`" in said) == (4, True), said
+    code, said = command(tmp_path, "simulate", "fruad", "errors")
+    assert (code, "no service `fruad`" in said) == (4, True), said
+
+
+def test_a_healer_whose_policy_cannot_be_used_says_so_when_it_begins(tmp_path: Path) -> None:
+    (tmp_path / "sanare.toml").write_text(CONFIGURATION)
+    (tmp_path / "policy.toml").write_text("version = ")
+    code, said = command(tmp_path, "run-services", "--once")
+    assert code == 0, said
+    assert "the policy file `policy.toml` cannot be used" in said and "until it can, nothing is done" in said, said
+
+
+@pytest.mark.parametrize("bad", [None, 3, b"inc_x", Raises()], ids=lambda bad: type(bad).__name__)
+def test_an_id_that_is_no_text_is_said(bad: Any) -> None:
+    for answer in (sanare.approve, sanare.deny, sanare.revert):
+        with pytest.raises(sanare.Error):
+            answer(bad)
+
+
 def test_a_status_that_is_none_is_no_empty_list(tmp_path: Path) -> None:
     assert command(tmp_path, "init", "fraud")[0] == 0
     assert command(tmp_path, "run-services", "--once")[0] == 0

@@ -38,7 +38,7 @@ pub struct Replayed {
 pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<Vec<Replayed>, StoreFault> {
     let unusable = || StoreFault::Unusable("the records are not complete".to_owned());
     // Of an incident that went outward the last target alone: the one before ended like an incident of its own.
-    let records = of_last_target(records);
+    let records = up_to_its_end(of_last_target(records));
     let script = Script::read(records).ok_or_else(unusable)?;
     let clock = sanare_core::port::scripted::ScriptedClock::default();
     let evidence = Evidence::default();
@@ -74,6 +74,12 @@ pub fn replay(records: &[Record], policy: &Policy, store: &dyn Store) -> Result<
     let count = was.len().max(now.len());
     let at = |list: &[String], place: usize| list.get(place).cloned().unwrap_or_default();
     Ok((0..count).map(|place| Replayed { was: at(&was, place), now: at(&now, place) }).collect())
+}
+
+/// Without what came after the incident had ended: a repair that was taken back later is a person's decision.
+fn up_to_its_end(records: &[Record]) -> &[Record] {
+    let end = records.iter().position(|record| record.step == "closed").map_or(records.len(), |place| place + 1);
+    records.get(..end).unwrap_or(records)
 }
 
 /// What a person or a later process added is not the loop's own decision.

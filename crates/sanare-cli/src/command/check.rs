@@ -1,7 +1,7 @@
 //! `sanare check`: the configuration of services, read whole, and what will never be done by itself.
 
 use sanare::core::policy::Verdict;
-use sanare::service::{Setup, checked, word};
+use sanare::service::{Checked, Setup, checked, word};
 use serde_json::json;
 
 use crate::command::{Context, pretty};
@@ -17,12 +17,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let setup = context.setup()?;
     let checked = checked(&setup).map_err(|troubles| wrong(&troubles))?;
-    if let Some(why) = &checked.policy_trouble {
-        return Err(Exit::usage(format!(
-            "the policy file `{}` cannot be used: {why}",
-            setup.settings.text("policy.file")
-        ))
-        .hint("until it can, nothing is done"));
+    if let Some(exit) = unusable(&setup, &checked) {
+        return Err(exit);
     }
     if context.json {
         let value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":
@@ -34,6 +30,13 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
         lines.extend(text(&setup, &checked.obstacles));
     }
     Ok(Printed::text(lines.join("\n")))
+}
+
+/// That the policy file cannot be used, if it cannot.
+pub(crate) fn unusable(setup: &Setup, checked: &Checked) -> Option<Exit> {
+    let why = checked.policy_trouble.as_ref()?;
+    let said = format!("the policy file `{}` cannot be used: {why}", setup.settings.text("policy.file"));
+    Some(Exit::usage(said).hint("until it can, nothing is done"))
 }
 
 /// Everything that is wrong, one line each.

@@ -1,7 +1,7 @@
 //! `sanare run-services`: the healer without a server, until it is ended. Ending it at any moment loses nothing.
 
 use crate::command::Context;
-use crate::output::{Exit, Printed};
+use crate::output::{Exit, Printed, complain};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -12,6 +12,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let healer = context.healer()?;
+    let policy = sanare::service::checked(healer.setup()).map_err(|troubles| super::check::wrong(&troubles))?;
+    if let Some(exit) = super::check::unusable(healer.setup(), &policy) {
+        complain(&exit);
+    }
     if arguments.once {
         let pass = healer.run_once().map_err(Exit::store)?;
         let text = format!("{} readings, {} incidents opened, {} steps", pass.stored, pass.opened, pass.steps);

@@ -22,9 +22,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let application = Application::parse(arguments.service.as_str()).map_err(Exit::usage)?;
     let setup = context.setup()?;
+    super::stop::known(&setup, &application)?;
+    let rules = setup.configuration.services.get(&application).into_iter().flat_map(|service| &service.rules);
+    let rules: Vec<String> = rules.map(|rule| format!("`{}`", rule.id)).collect();
+    let can_be =
+        if rules.is_empty() { "it has no rule".to_owned() } else { format!("its rules: {}", rules.join(", ")) };
     let simulated =
         simulate(&setup, &application, &arguments.rule, arguments.changed).map_err(|error| match error {
-            NotSimulated::NoRule { .. } => Exit::not_found(error).hint("`sanare check` reads the file"),
+            NotSimulated::NoRule { .. } => Exit::not_found(error).hint(can_be),
             NotSimulated::Healer(_) => Exit::usage(error),
             NotSimulated::Store(_) => Exit::store(error),
         })?;
