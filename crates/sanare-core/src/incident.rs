@@ -76,6 +76,9 @@ pub struct Rules {
     /// Whether a model's repair may be applied although nothing but the symptom confirms it.
     #[serde(default)]
     pub unverified: bool,
+    /// Whether such a repair is refused, without asking a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unverified_refused: bool,
     /// Milliseconds for which a question to a person stands.
     #[serde(default = "week")]
     pub approval_expires_ms: u64,
@@ -96,6 +99,7 @@ impl Default for Rules {
             automatic_tiers: vec!["A".to_owned(), "B".to_owned()],
             accept_unisolated: false,
             unverified: false,
+            unverified_refused: false,
             approval_expires_ms: week(),
         }
     }

@@ -179,7 +179,8 @@ pub fn decide(situation: &Situation<'_>, report: &GateReport) -> Decision {
     }
     if situation.proposer == ProposerName::Model && !situation.rules.unverified && !has_oracle(report) {
         let because = "no recorded call, example, contract or verify command confirms a model's repair".to_owned();
-        add(Verdict::Ask, "model_without_oracle", because);
+        let verdict = if situation.rules.unverified_refused { Verdict::Refuse } else { Verdict::Ask };
+        add(verdict, "model_without_oracle", because);
     }
     Decision::strictest(fired)
 }

@@ -86,6 +86,8 @@ fn a_model_needs_an_oracle_or_the_owners_word() {
         assert_eq!(verdict(&rules, &with_oracle, &[Reason::NoProposer]), "Permit default");
         assert_eq!(verdict(&rules, &with_oracle, &[Reason::Vetoed]), "Ask engine_refused");
     }
+    rules.unverified_refused = true;
+    assert_eq!(verdict(&rules, &report(&[]), &[]), "Refuse model_without_oracle");
     rules.unverified = true;
     assert_eq!(verdict(&rules, &report(&[]), &[]), "Permit default");
 }

@@ -148,7 +148,7 @@ pub const KEYS: &[Key] = &[
     ),
     key(
         "heal.unverified",
-        Kind::Choice(&["ask", "permit"]),
+        Kind::Choice(&["ask", "permit", "refuse"]),
         "\"ask\"",
         "what a model's repair gets that nothing but the symptom confirms",
     ),

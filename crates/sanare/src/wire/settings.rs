@@ -76,6 +76,7 @@ pub fn rules(settings: &Settings) -> Rules {
         automatic_tiers: settings.list("heal.drift.automatic_tiers"),
         accept_unisolated: settings.flag("heal.gates.accept_unisolated"),
         unverified: settings.text("heal.unverified") == "permit",
+        unverified_refused: settings.text("heal.unverified") == "refuse",
         approval_expires_ms: settings.number("heal.approval_expires"),
     }
 }
