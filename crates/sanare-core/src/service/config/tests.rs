@@ -337,7 +337,6 @@ const PAGE: &str = include_str!("../../../../../docs/services.md");
 fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
     let (_, rest) = PAGE.split_once("```toml\n").expect("a block of TOML");
     let (block, _) = rest.split_once("```").expect("its end");
-    let block = block.replace("[service.fraud]", "[service.features]\n[service.fraud]");
     // Every kind of table is read once, so that each of its keys is asked for.
     let more = "[[service.features.budget]]\nid = \"b\"\nbad = \"x\"\nall = \"y\"\nobjective = 0.99\n\
         [[service.features.quality]]\nid = \"q\"\nsignal = \"auc\"\nbelow = 0.8\n\
