@@ -265,6 +265,19 @@ def test_an_id_that_is_no_text_is_said(bad: Any) -> None:
             answer(bad)
 
 
+def test_an_incident_that_asks_nothing_is_there_all_the_same(tmp_path: Path) -> None:
+    plant = Plant(tmp_path, AUTO)
+    plant.go_bad()
+    id = plant.incident["id"]
+    for answer in ("approve", "deny"):
+        code, said = command(tmp_path, answer, id)
+        assert (code, "nothing is asked: it is " in said) == (1, True), said
+        assert command(tmp_path, answer, "inc_00000000")[0] == 4
+    for done in (["incident", "close", id, "--reason", "x"], ["model", "mark-good", "fraud", "7", "--reason", "x"]):
+        code, said = command(tmp_path, "--json", *done)
+        assert (code, list(json.loads(said))) == (0, ["done"]), said
+
+
 def test_a_status_that_is_none_is_no_empty_list(tmp_path: Path) -> None:
     assert command(tmp_path, "init", "fraud")[0] == 0
     assert command(tmp_path, "run-services", "--once")[0] == 0

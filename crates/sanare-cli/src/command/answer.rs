@@ -35,6 +35,9 @@ pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Resul
         (Err(NoAnswer::Show(Show::Unknown(_))), Some(unread)) => {
             return Err(unread.hint("`sanare check` reads the file"));
         }
+        (Err(error @ NoAnswer::Show(Show::Unknown(_))), None) => {
+            return Err(nothing_asked(context, &arguments.id)?.unwrap_or_else(|| exit(error)));
+        }
         (taken, _) => taken.map_err(exit)?,
     };
     let report = &taken.report;
@@ -73,6 +76,14 @@ fn of_service(context: &Context, arguments: &Arguments, yes: bool) -> Result<Opt
             Err(Exit { code, message: refused.to_string(), hint: String::new() })
         }
     }
+}
+
+/// An incident of a service that asks nothing, or nothing any more, is no incident that does not exist.
+fn nothing_asked(context: &Context, id: &str) -> Result<Option<Exit>, Exit> {
+    let Some(healer) = context.healer_if_any()? else { return Ok(None) };
+    let Ok((incident, _)) = healer.incident(id) else { return Ok(None) };
+    let why = format!("nothing is asked: it is {}, {}", incident.status(), incident.step);
+    Ok(Some(Exit::negative(why).hint("`sanare incident show ID` has every step")))
 }
 
 fn exit(error: NoAnswer) -> Exit {

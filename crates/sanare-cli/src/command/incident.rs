@@ -112,21 +112,25 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit>
             healer.close_incident(id, reason, *false_alarm).map(|id| format!("closed: {id}"))
         }
     };
-    done.map(Printed::text).map_err(by_person)
+    done.map(|text| said(context, text)).map_err(by_person)
+}
+
+/// One line of what was done, for a person or for a program.
+fn said(context: &Context, text: String) -> Printed {
+    Printed::text(if context.json { pretty(&json!({ "done": text })) } else { text })
 }
 
 pub(crate) fn propose(context: &Context, arguments: &Propose) -> Result<Printed, Exit> {
     let action = Action::parse(&arguments.action).map_err(Exit::usage)?;
     let done = context.healer()?.propose(&arguments.incident, action, &arguments.reason);
-    let said =
-        |id| Printed::text(format!("proposed: {action} for {id}\npolicy judges it, and somebody else approves it"));
-    done.map(said).map_err(by_person)
+    let proposed = |id| format!("proposed: {action} for {id}\npolicy judges it, and somebody else approves it");
+    done.map(|id| said(context, proposed(id))).map_err(by_person)
 }
 
 pub(crate) fn settle(context: &Context, Target::Settle { receipt, state, reason }: &Target) -> Result<Printed, Exit> {
     let state = ReceiptState::parse(state).map_err(Exit::usage)?;
     let done = context.healer()?.settle(receipt, state, reason);
-    done.map(|()| Printed::text(format!("settled: {receipt} is {state}"))).map_err(by_person)
+    done.map(|()| said(context, format!("settled: {receipt} is {state}"))).map_err(by_person)
 }
 
 pub(crate) fn mark_good(context: &Context, command: &Model) -> Result<Printed, Exit> {
@@ -136,7 +140,7 @@ pub(crate) fn mark_good(context: &Context, command: &Model) -> Result<Printed, E
     let healer = context.healer()?;
     super::stop::known(healer.setup(), &application)?;
     healer.mark_good(&application, &version, reason).map_err(Exit::store)?;
-    Ok(Printed::text(format!("known as good: {version} of {application}")))
+    Ok(said(context, format!("known as good: {version} of {application}")))
 }
 
 /// One line of an incident.
