@@ -131,6 +131,12 @@ class Crew:
             worker.close()
 
 
+def writing(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written, and not when it is read."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_mode, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
 def check_got(got: list[dict[str, Any]]) -> Counter[str]:
     """Everybody has the healed result or the original exception."""
     counted: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from flight_crew import NEW, RESULT
-from flight_project import Crew, check_got
+from flight_project import Crew, check_got, writing
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox and process marks")
 
@@ -116,11 +116,11 @@ def late_write(folder: Path, healed: str, turn: str) -> bool:
             return False
         assert check_got(got) == {"load_sales healed": 2}
         assert path.read_text(encoding="utf-8") == healed
-        before = path.stat()
+        before = writing(path)
         records = crew.steps("job", "load_sales")
         os.kill(holder.process.pid, signal.SIGCONT)
         check_got(holder.answer())
-        assert path.stat() == before, "the late one wrote"
+        assert writing(path) == before, "the late one wrote"
         after = crew.steps("job", "load_sales")
         # The late one may adopt what the other made; it records no further step of its own.
         assert {**after, "adopted": 0} == {**records, "adopted": 0}

@@ -29,7 +29,7 @@ def load(path):
         return [row["amount"] for row in csv.DictReader([head.split("\\n")[0], head[-1000:]])]
 """
 PROGRAM = """\
-import logging, resource, sys, time
+import csv, logging, resource, sys, time
 sys.path.insert(0, ".")
 logging.disable(logging.CRITICAL)
 import job, sanare
@@ -38,7 +38,7 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 begun = time.perf_counter()
 try:
     job.load(sys.argv[1])
-except KeyError as error:
+except (KeyError, csv.Error) as error:
     report = sanare.report(error)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(report.outcome, report.reason, int(time.perf_counter() - begun), (after - before) // 1024, sep="|")

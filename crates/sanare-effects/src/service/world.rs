@@ -7,7 +7,13 @@ use sanare_core::service::target::{Identity, Mark};
 /// Compares a target as it is now with its receipt.
 pub(super) fn compare(receipt: &Receipt, now: &Identity) -> WorldState {
     let (before, intended) = (&receipt.before, &receipt.intended);
-    let marks: Vec<(Mark, &str)> = intended.marks().collect();
+    // Where no alias stood before an act, there is none, and what is served says all.
+    let has_alias = [before, now].iter().any(|identity| identity.get(Mark::AliasVersion).is_some());
+    let shown_by = |mark| match (mark, receipt.key.purpose) {
+        (Mark::AliasVersion, Purpose::Act) if !has_alias => Mark::ServedVersion,
+        _ => mark,
+    };
+    let marks: Vec<(Mark, &str)> = intended.marks().map(|(mark, value)| (shown_by(mark), value)).collect();
     if !marks.is_empty() {
         let known = marks.iter().all(|(mark, _)| now.get(*mark).is_some());
         if !known {
