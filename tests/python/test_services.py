@@ -12,10 +12,13 @@ import sys
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sanare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONFIGURATION = """
 [policy]
@@ -47,6 +50,7 @@ class Plant:
         self.served = "1"
         self.intents: list[sanare.Intent] = []
         self.does: Any = None
+        self.also: Callable[[], None] = lambda: None
 
     def lend(self, **declared: Any) -> None:
         def roll_back(intent: sanare.Intent) -> None:
@@ -62,6 +66,7 @@ class Plant:
         for _ in range(count * 12):
             self.now += 5
             self.service.observe("error_share", 0.5 if self.served == "2" else 0.01)
+            self.also()
             self.healer.run_once()
 
     def go_bad(self) -> None:
@@ -105,6 +110,21 @@ def test_a_bad_version_is_rolled_back_once_a_person_agrees(tmp_path: Path) -> No
     # The records are in a file: another healer of the same folder has them.
     again = sanare.Healer(tmp_path / "sanare.toml", clock=lambda: plant.now)
     assert again.incidents() == plant.healer.incidents()
+
+
+def test_an_act_that_makes_it_worse_is_taken_back(tmp_path: Path) -> None:
+    slow = '[[service.fraud.rule]]\nid = "slow"\nsignal = "latency"\nkind = "latency_high"\nabove = 500\nfor = "10m"\n'
+    plant = Plant(tmp_path, AUTO, CONFIGURATION + slow)
+    plant.lend(idempotent=True, reversible=True)
+    plant.also = lambda: plant.service.observe("latency", 400 if len(plant.intents) == 1 else 100)
+    plant.go_bad()
+    plant.minutes(20)
+    assert plant.incident["outcome"] == "rolled_back", plant.incident
+    assert [(one.purpose, one.from_version, one.to_version) for one in plant.intents] == [
+        ("act", "2", "1"),
+        ("undo", "1", "2"),
+    ]
+    assert plant.served == "2", "as it was"
 
 
 @pytest.mark.parametrize(

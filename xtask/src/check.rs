@@ -113,6 +113,7 @@ const OF_ONE_PYTHON: &[&str] = &[
     "test_model_injection.py",
     "test_model_lab.py",
     "test_model_transport.py",
+    "test_services_kill.py",
 ];
 
 /// The same wheel under every other interpreter that is found; there without third-party libraries.
