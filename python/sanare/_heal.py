@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _thread import get_ident
+from itertools import count
 from time import monotonic
 
 from sanare import _flight, _outward, _state
@@ -25,6 +26,7 @@ _SIGNALS = frozenset(
     }
 )
 MARK = "__sanare__"
+_unrecorded = count(1)
 
 
 def failed(guard: Guard, error: BaseException | None, frame: FrameType) -> Any:
@@ -174,11 +176,15 @@ def conclude(call: Call, subject: Any, report: dict[str, Any], began: float) -> 
     if before and not report.get("id"):
         # It rests further out: the incident stays as it ended further in.
         return MISSED
-    kept = keep(report)
+    key = str(report.get("id", ""))
+    if not key and report.get("outcome") == "escalated":
+        # What could not be recorded has no id; its exception leads to it all the same.
+        key = f"unrecorded {next(_unrecorded)}"
+    kept = keep(report, key)
     narrate(call, report, again=bool(before))
     if report.get("id"):
         tell(str(report.get("status", "")), kept)
-    mark(call.error, str(report.get("id", "")))
+    mark(call.error, key)
     if subject.interrupted is not None:
         raise subject.interrupted
     if report.get("outcome") == "healed" and subject.has_result:

@@ -82,15 +82,15 @@ def _copy(value: Any) -> Any:
     return value
 
 
-def keep(fields: dict[str, Any]) -> Report:
-    """Keeps a report for `sanare.report(error)` and `last_report()`, the last 200 of this process."""
+def keep(fields: dict[str, Any], key: str) -> Report:
+    """Keeps a report for `sanare.report(error)`, under what the error is marked with, and for `last_report()`: the last 200
+    of this process."""
     kept = Report(fields)
     _last.set(kept)
-    incident = str(fields.get("id", ""))
-    if incident:
+    if key:
         while len(_reports) >= _KEPT:
             _reports.pop(next(iter(_reports)), None)
-        _reports[incident] = kept
+        _reports[key] = kept
     return kept
 
 
@@ -118,10 +118,10 @@ def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
         fields = read(root, status, limit) if read is not None else []
         if type(fields) is list:
             found.update((str(one["id"]), _kept_or_new(one)) for one in fields)
-    for kept in _reports.values():
+    for key, kept in list(_reports.items()):
         fields = kept._fields
         if status is None or status in (fields.get("status"), fields.get("outcome")):
-            found.setdefault(str(fields.get("id", "")), kept)
+            found.setdefault(key, kept)
     # One without a time has no record: it is of this very process.
     newest = sorted(
         found.values(), key=lambda one: (one._fields.get("created_at") or float("inf"), one._fields.get("id", ""))

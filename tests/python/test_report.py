@@ -143,6 +143,20 @@ def test_64_threads_each_get_their_own(project):
     assert len(sanare.reports(limit=10)) == 10
 
 
+def test_a_report_that_no_store_holds(project):
+    module = project.load(JOB % "", "probe_no_store")
+    (project.folder / ".sanare").mkdir(exist_ok=True)
+    (project.folder / ".sanare" / "store.db").write_bytes(b"no store at all" * 100)
+    file = project.folder / "new.csv"
+    file.write_text(NEW)
+    with pytest.raises(KeyError) as caught:
+        module.load(str(file))
+    report = sanare.report(caught.value)
+    assert report is not None and report is sanare.last_report()
+    assert report.outcome == "escalated" and "store" in report.summary and report.id == "", report
+    assert len(caught.value.__notes__) == 1 if hasattr(caught.value, "__notes__") else True
+
+
 def test_patches(job):
     import subprocess
 
