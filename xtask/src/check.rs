@@ -109,6 +109,7 @@ fn python_tests(workshop: &Workshop) -> anyhow::Result<Ending> {
 /// What is long and asks the Rust half alone: one interpreter is enough.
 const OF_ONE_PYTHON: &[&str] = &[
     "test_kill_matrix.py",
+    "test_corpus_candidates.py",
     "test_model_candidates.py",
     "test_model_injection.py",
     "test_model_lab.py",

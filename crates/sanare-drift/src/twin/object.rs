@@ -6,6 +6,8 @@ use sanare_source::parse::Source;
 
 use crate::code::object_path::Step;
 use crate::code::object_reads::{Form, How, Place, Reading, Usage};
+use crate::lexicon::{Lexicon, Role};
+use crate::names;
 use crate::problem::{Argument, Problem};
 use crate::profile::Profile;
 use crate::shape::{ObjectShape, Shape, TableShape};
@@ -256,7 +258,25 @@ fn implied_leaf(reading: &Reading, place: &Place, number: usize) -> Value {
             _ => {}
         }
     }
+    if is_number_by_name(place) {
+        // A price that code passes on as it came is a number all the same: a repair may well read it as one.
+        return Value::Text(format!("{}.5", 10 + count));
+    }
     Value::Text(format!("text {number}"))
+}
+
+/// Whether the name of a leaf says that it is a number, and says nothing else.
+fn is_number_by_name(place: &Place) -> bool {
+    let Some(Step::Key(name)) = place.steps.last() else { return false };
+    let lexicon = Lexicon::standard();
+    let roles: Vec<Role> = names::canonical(name)
+        .tokens
+        .iter()
+        .flat_map(|token| lexicon.senses(token))
+        .filter_map(|sense| lexicon.entry(sense.entry).role)
+        .collect();
+    let numbers = [Role::Money, Role::Quantity, Role::Rate, Role::Measure];
+    !roles.is_empty() && roles.iter().all(|role| numbers.contains(role))
 }
 
 fn plain(value: &Value) -> String {
