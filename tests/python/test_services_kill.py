@@ -4,7 +4,7 @@ Each run heals a bad version in a process of its own and kills it (SIGKILL): rig
 ledger, while it looks at the target, before, during and after the act, or at a moment of chance. Then another process goes
 on from the same folder. Afterwards an act that is not idempotent has had at most one effect, the incident has ended, nothing
 is left unsettled that nobody was told of, the ledger verifies, and what is called healed serves the other version.
-KILL_RUNS is how much of the matrix is played; from 4 on, all of it.
+SERVICE_KILL_RUNS is how much of the matrix is played; from 4 on, all of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL")
 
-RUNS = int(os.environ.get("KILL_RUNS", "1"))
+RUNS = int(os.environ.get("SERVICE_KILL_RUNS", "1"))
 ME = pwd.getpwuid(os.getuid()).pw_name
 # An act that is neither idempotent nor fenced asks all the same: then the process itself says yes.
 POLICY = f"""
