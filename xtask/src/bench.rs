@@ -209,7 +209,10 @@ fn redact(workshop: &Workshop, ours: &Venv, peer: &Venv) -> anyhow::Result<Vec<F
     let growth = |json: &Json| json.get("growth").and_then(Json::as_f64).map(|times| [times; 3]).context("no growth");
     // Milliseconds a megabyte, since a bar is a most: 5 are 200 MB/s.
     let cost = |what: &str, name: &str, bar: Option<f64>| -> anyhow::Result<Figure> {
-        let of = |json: &Json| three(json, &[name]).map(|speeds| speeds.map(|speed| 1_000.0 / speed));
+        // The upper quartile of a speed is the lower one of what it costs.
+        let of = |json: &Json| {
+            three(json, &[name]).map(|[middle, low, high]| [middle, high, low].map(|speed| 1_000.0 / speed))
+        };
         let peer = if peer.get(name).is_some() { Some(of(&peer)?) } else { None };
         Ok(Figure { what: format!("redaction: {what}"), unit: "ms/MB", bar, ours: of(&ours)?, peer })
     };
