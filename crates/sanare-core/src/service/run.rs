@@ -15,6 +15,7 @@ use super::moment::Moment;
 use super::name::Application;
 use super::observation::Observation;
 use super::receipt::Receipt;
+use super::silence::Silence;
 use super::step::Step;
 use super::target::TargetKey;
 use super::word::{ApprovalState, ReceiptState, words};
@@ -155,6 +156,10 @@ pub struct Change {
     pub measured: Vec<(Id, Measured)>,
     /// Messages to people.
     pub messages: Vec<Message>,
+    /// Silences; the same id again replaces it.
+    pub silences: Vec<Silence>,
+    /// What detection remembers, by key; nothing takes the key out.
+    pub states: Vec<(String, Option<Vec<u8>>)>,
 }
 
 /// What a person, or another process, sees when a change cannot be made. Nothing of it was stored.

@@ -10,7 +10,8 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::context::Context;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::{
-    Application, Change, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, TargetKey,
+    Application, Change, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
+    TargetKey,
 };
 
 /// What is done with a change.
@@ -47,6 +48,9 @@ impl ServiceStore for Hooked<'_> {
     fn newest_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault> {
         self.alive(|store| store.newest_incidents(limit))
     }
+    fn open_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault> {
+        self.alive(|store| store.open_incidents(limit))
+    }
     fn run(&self, incident: &Id) -> Result<Option<Run>, StoreFault> {
         self.alive(|store| store.run(incident))
     }
@@ -58,6 +62,18 @@ impl ServiceStore for Hooked<'_> {
     }
     fn recent(&self, application: &Application, limit: usize) -> Result<Vec<Observation>, StoreFault> {
         self.alive(|store| store.recent(application, limit))
+    }
+    fn observations_after(&self, sequence: u64, limit: usize) -> Result<Vec<Observation>, StoreFault> {
+        self.alive(|store| store.observations_after(sequence, limit))
+    }
+    fn newest_sequence(&self) -> Result<u64, StoreFault> {
+        self.alive(|store| store.newest_sequence())
+    }
+    fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault> {
+        self.alive(|store| store.silences(since))
+    }
+    fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault> {
+        self.alive(|store| store.states(prefix))
     }
     fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {
         self.alive(|store| store.snapshot(digest))

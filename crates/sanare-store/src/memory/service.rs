@@ -12,8 +12,8 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::word::{ApprovalState, ReceiptState, Status};
 use sanare_core::service::{
-    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore,
-    TargetKey,
+    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
+    Source, TargetKey,
 };
 
 use super::{Kept, Memory};
@@ -23,6 +23,9 @@ use super::{Kept, Memory};
 pub(super) struct Service {
     /// In the order in which they came.
     observations: Vec<Observation>,
+    /// Their places, by what makes each the only one, and by id.
+    by_source: HashMap<(Application, Source, String), usize>,
+    by_id: HashMap<Id, usize>,
     incidents: Vec<Incident>,
     runs: HashMap<Id, Run>,
     snapshots: HashMap<Digest, Context>,
@@ -31,6 +34,8 @@ pub(super) struct Service {
     acts: Vec<PastAct>,
     measured: BTreeMap<Id, Measured>,
     messages: Vec<(Message, bool)>,
+    silences: Vec<Silence>,
+    states: BTreeMap<String, Vec<u8>>,
 }
 
 impl Service {
@@ -38,6 +43,10 @@ impl Service {
         let run = |run: &&Run| run.target.as_ref() == Some(target) && !besides.contains(&&run.incident);
         let receipt = |one: &&Receipt| one.target == *target && one.state.blocks() && !settling.contains(&&one.id);
         self.runs.values().any(|one| run(&one)) || self.receipts.iter().any(|one| receipt(&one))
+    }
+
+    fn same_source(&self, seen: &Observation) -> Option<&Observation> {
+        self.by_source.get(&source_of(seen)).and_then(|place| self.observations.get(*place))
     }
 
     fn receipt(&self, id: &Id) -> Option<&Receipt> {
@@ -61,7 +70,7 @@ impl Service {
             return Err(NotMade::Moved("the limits".to_owned()));
         }
         for seen in &change.observations {
-            let known = self.observations.iter().find(|known| same_source(known, seen));
+            let known = self.same_source(seen);
             if known.is_some_and(|known| known.content() != seen.content()) {
                 return Err(NotMade::Conflict(seen.source_id.clone()));
             }
@@ -94,8 +103,11 @@ impl Service {
 
     fn make(&mut self, change: &Change) {
         for seen in &change.observations {
-            if !self.observations.iter().any(|known| same_source(known, seen)) {
-                let sequence = self.observations.len() as u64 + 1;
+            if self.same_source(seen).is_none() {
+                let place = self.observations.len();
+                let sequence = place as u64 + 1;
+                self.by_source.insert(source_of(seen), place);
+                self.by_id.insert(seen.id.clone(), place);
                 self.observations.push(Observation { sequence, ..seen.clone() });
             }
         }
@@ -125,11 +137,20 @@ impl Service {
                 self.messages.push((message.clone(), false));
             }
         }
+        for silence in &change.silences {
+            put(&mut self.silences, silence, |known| known.id == silence.id);
+        }
+        for (key, state) in &change.states {
+            match state {
+                Some(state) => drop(self.states.insert(key.clone(), state.clone())),
+                None => drop(self.states.remove(key)),
+            }
+        }
     }
 }
 
-fn same_source(one: &Observation, other: &Observation) -> bool {
-    (&one.application, &one.source, &one.source_id) == (&other.application, &other.source, &other.source_id)
+fn source_of(one: &Observation) -> (Application, Source, String) {
+    (one.application.clone(), one.source.clone(), one.source_id.clone())
 }
 
 fn put<T: Clone>(list: &mut Vec<T>, item: &T, is: impl Fn(&T) -> bool) {
@@ -174,6 +195,12 @@ impl ServiceStore for Memory {
         Ok(self.kept().service.incidents.iter().rev().take(limit).cloned().collect())
     }
 
+    fn open_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault> {
+        let kept = self.kept();
+        let open = kept.service.incidents.iter().filter(|incident| incident.status() != Status::Closed);
+        Ok(open.take(limit).cloned().collect())
+    }
+
     fn run(&self, incident: &Id) -> Result<Option<Run>, StoreFault> {
         Ok(self.kept().service.runs.get(incident).cloned())
     }
@@ -188,7 +215,8 @@ impl ServiceStore for Memory {
 
     fn observations(&self, ids: &[Id]) -> Result<Vec<Observation>, StoreFault> {
         let kept = self.kept();
-        let found = ids.iter().filter_map(|id| kept.service.observations.iter().find(|seen| seen.id == *id));
+        let places = ids.iter().filter_map(|id| kept.service.by_id.get(id));
+        let found = places.filter_map(|place| kept.service.observations.get(*place));
         Ok(found.cloned().collect())
     }
 
@@ -198,6 +226,28 @@ impl ServiceStore for Memory {
         let mut recent: Vec<Observation> = of.take(limit).cloned().collect();
         recent.reverse();
         Ok(recent)
+    }
+
+    fn observations_after(&self, sequence: u64, limit: usize) -> Result<Vec<Observation>, StoreFault> {
+        let from = usize::try_from(sequence).unwrap_or(usize::MAX);
+        Ok(self.kept().service.observations.iter().skip(from).take(limit).cloned().collect())
+    }
+
+    fn newest_sequence(&self) -> Result<u64, StoreFault> {
+        Ok(self.kept().service.observations.len() as u64)
+    }
+
+    fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault> {
+        Ok(self.kept().service.silences.iter().filter(|silence| silence.end > since).cloned().collect())
+    }
+
+    fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault> {
+        let kept = self.kept();
+        let from = kept.service.states.range(prefix.to_owned()..);
+        Ok(from
+            .take_while(|(key, _)| key.starts_with(prefix))
+            .map(|(key, state)| (key.clone(), state.clone()))
+            .collect())
     }
 
     fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {

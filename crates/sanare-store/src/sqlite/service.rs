@@ -15,7 +15,7 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::{
-    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore,
+    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
     TargetKey,
 };
 use serde::de::DeserializeOwned;
@@ -51,6 +51,17 @@ fn observation(connection: &Connection, id: &Id) -> Result<Option<Observation>, 
     let found =
         statement.query_row(params![id.as_str()], |row| Ok((row.get::<_, String>(0)?, number(row, 1)?))).optional()?;
     found.map(|(text, sequence)| Ok(Observation { sequence, ..value(&text)? })).transpose()
+}
+
+/// Observations that a statement finds, with their places.
+fn numbered(connection: &Connection, statement: &str, by: &[&dyn ToSql]) -> Result<Vec<Observation>, Trouble> {
+    let mut statement = connection.prepare_cached(statement)?;
+    let rows = statement.query_map(by, |row| Ok((row.get::<_, String>(0)?, number(row, 1)?)))?;
+    rows.map(|row| {
+        let (text, sequence) = row?;
+        Ok(Observation { sequence, ..value(&text)? })
+    })
+    .collect()
 }
 
 fn limit(limit: usize) -> i64 {
@@ -93,6 +104,10 @@ impl ServiceStore for Sqlite {
         self.read(|to| all(to, include_str!("../../sql/sqlite/service_incidents_newest.sql"), &[&limit(most)]))
     }
 
+    fn open_incidents(&self, most: usize) -> Result<Vec<Incident>, StoreFault> {
+        self.read(|to| all(to, include_str!("../../sql/sqlite/service_incidents_open.sql"), &[&limit(most)]))
+    }
+
     fn run(&self, incident: &Id) -> Result<Option<Run>, StoreFault> {
         self.read(|to| one(to, include_str!("../../sql/sqlite/service_run_of_incident.sql"), incident.as_str()))
     }
@@ -108,19 +123,42 @@ impl ServiceStore for Sqlite {
     }
 
     fn recent(&self, application: &Application, most: usize) -> Result<Vec<Observation>, StoreFault> {
+        let statement = include_str!("../../sql/sqlite/service_observations_recent.sql");
+        let mut recent = self.read(|to| numbered(to, statement, params![application.as_str(), limit(most)]))?;
+        recent.reverse();
+        Ok(recent)
+    }
+
+    fn observations_after(&self, sequence: u64, most: usize) -> Result<Vec<Observation>, StoreFault> {
+        let statement = include_str!("../../sql/sqlite/service_observations_after.sql");
+        self.read(|to| numbered(to, statement, params![stored(sequence)?, limit(most)]))
+    }
+
+    fn newest_sequence(&self) -> Result<u64, StoreFault> {
         self.read(|to| {
-            let mut statement = to.prepare_cached(include_str!("../../sql/sqlite/service_observations_recent.sql"))?;
-            let rows = statement.query_map(params![application.as_str(), limit(most)], |row| {
-                Ok((row.get::<_, String>(0)?, number(row, 1)?))
-            })?;
-            let mut recent: Vec<Observation> = rows
-                .map(|row| {
-                    let (text, sequence) = row?;
-                    Ok::<_, Trouble>(Observation { sequence, ..value(&text)? })
-                })
-                .collect::<Result<_, _>>()?;
-            recent.reverse();
-            Ok(recent)
+            let mut statement = to.prepare_cached(include_str!("../../sql/sqlite/service_observations_newest.sql"))?;
+            Ok(statement.query_row([], |row| number(row, 0))?)
+        })
+    }
+
+    fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault> {
+        let statement = include_str!("../../sql/sqlite/service_silences_after.sql");
+        self.read(|to| all(to, statement, &[&stored(since.micros())?]))
+    }
+
+    fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault> {
+        self.read(|to| {
+            let mut statement = to.prepare_cached(include_str!("../../sql/sqlite/service_states_from.sql"))?;
+            let mut rows = statement.query(params![prefix])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let key: String = row.get(0)?;
+                if !key.starts_with(prefix) {
+                    break;
+                }
+                found.push((key, row.get(1)?));
+            }
+            Ok(found)
         })
     }
 

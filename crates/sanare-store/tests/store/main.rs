@@ -12,6 +12,7 @@ mod contract;
 mod damage;
 mod folder;
 mod processes;
+mod quiet;
 mod sealed;
 mod services;
 mod speed;

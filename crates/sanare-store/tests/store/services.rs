@@ -23,11 +23,11 @@ use serde_json::json;
 use super::entry;
 
 /// Both halves of a store.
-trait Both: Store + ServiceStore {}
+pub(super) trait Both: Store + ServiceStore {}
 impl<T: Store + ServiceStore> Both for T {}
 
 /// Runs one clause on an empty store of each sort, and what must hold afterwards on the one on disk after reopening.
-fn check(clause: fn(&dyn Both), afterwards: fn(&dyn Both)) {
+pub(super) fn check(clause: fn(&dyn Both), afterwards: fn(&dyn Both)) {
     let memory = Memory::new();
     clause(&memory);
     afterwards(&memory);
@@ -42,23 +42,23 @@ fn check(clause: fn(&dyn Both), afterwards: fn(&dyn Both)) {
     again.verify_chain().unwrap().expect("the chain holds after reopening");
 }
 
-fn at(minute: u64) -> Moment {
+pub(super) fn at(minute: u64) -> Moment {
     Moment::from_micros(1_800_000_000_000_000 + minute * MINUTE)
 }
 
-fn incident(name: &str, kind: IncidentKind) -> Incident {
+pub(super) fn incident(name: &str, kind: IncidentKind) -> Incident {
     let application = Application::parse("fraud").unwrap();
     Incident::open(Id::from_text(format!("inc_{name}")), application, Component::default(), kind, None, at(0))
 }
 
-fn closed(mut incident: Incident) -> Incident {
+pub(super) fn closed(mut incident: Incident) -> Incident {
     incident.step = StepName::Closed;
     incident.condition = Condition::Cleared;
     incident.closed_by = Some(ClosedBy::Itself);
     incident
 }
 
-fn reading(name: &str, number: f64) -> Observation {
+pub(super) fn reading(name: &str, number: f64) -> Observation {
     let application = Application::parse("fraud").unwrap();
     let draft = Draft {
         source_id: Some(name.to_owned()),
@@ -141,12 +141,12 @@ fn approval(name: &str, of: &Incident) -> Approval {
     }
 }
 
-fn change() -> Change {
+pub(super) fn change() -> Change {
     Change { now: at(0).millis(), ..Change::default() }
 }
 
 /// A new incident with its run.
-fn opened(store: &dyn Both, name: &str, kind: IncidentKind) -> Incident {
+pub(super) fn opened(store: &dyn Both, name: &str, kind: IncidentKind) -> Incident {
     let incident = incident(name, kind);
     let mut made = change();
     made.runs.push((Run::new(&incident, at(0)), None));

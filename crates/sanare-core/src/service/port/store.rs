@@ -15,6 +15,7 @@ use crate::service::name::Application;
 use crate::service::observation::Observation;
 use crate::service::receipt::Receipt;
 use crate::service::run::{Change, Message, NotMade, Run};
+use crate::service::silence::Silence;
 use crate::service::target::TargetKey;
 
 /// One store, behind SQLite or in memory.
@@ -43,6 +44,12 @@ pub trait ServiceStore: Send + Sync {
     /// [`StoreFault`].
     fn newest_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault>;
 
+    /// Incidents that are open or handed over, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn open_incidents(&self, limit: usize) -> Result<Vec<Incident>, StoreFault>;
+
     /// The run of an incident.
     ///
     /// # Errors
@@ -66,6 +73,30 @@ pub trait ServiceStore: Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn recent(&self, application: &Application, limit: usize) -> Result<Vec<Observation>, StoreFault>;
+
+    /// Observations of all applications after a place among all, in the order in which they came.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn observations_after(&self, sequence: u64, limit: usize) -> Result<Vec<Observation>, StoreFault>;
+
+    /// The place of the newest observation among all; 0 where there is none.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn newest_sequence(&self) -> Result<u64, StoreFault>;
+
+    /// Silences that end after a moment, in the order in which they were made.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault>;
+
+    /// What detection remembers, by keys that begin so, in their order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault>;
 
     /// A frozen picture.
     ///

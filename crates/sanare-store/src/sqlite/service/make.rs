@@ -85,7 +85,7 @@ pub(super) fn make(to: &Transaction<'_>, change: &Change) -> Result<Vec<Record>,
     Ok(records)
 }
 
-/// Acts, figures and messages.
+/// Acts, figures, messages, silences, and what detection remembers.
 fn counted(to: &Transaction<'_>, change: &Change) -> Result<(), Stopped> {
     for act in &change.acts {
         to.prepare_cached(include_str!("../../../sql/sqlite/service_act_set.sql"))?.execute(params![
@@ -109,6 +109,23 @@ fn counted(to: &Transaction<'_>, change: &Change) -> Result<(), Stopped> {
             stored(message.at.micros())?,
             text(&message.body)?,
         ])?;
+    }
+    for silence in &change.silences {
+        to.prepare_cached(include_str!("../../../sql/sqlite/service_silence_set.sql"))?.execute(params![
+            silence.id.as_str(),
+            stored(silence.end.micros())?,
+            text(silence)?,
+        ])?;
+    }
+    for (key, state) in &change.states {
+        match state {
+            Some(state) => to
+                .prepare_cached(include_str!("../../../sql/sqlite/service_state_set.sql"))?
+                .execute(params![key, state])?,
+            None => {
+                to.prepare_cached(include_str!("../../../sql/sqlite/service_state_drop.sql"))?.execute(params![key])?
+            }
+        };
     }
     Ok(())
 }

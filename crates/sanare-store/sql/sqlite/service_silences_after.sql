@@ -1,0 +1,1 @@
+SELECT value FROM service_silences WHERE until > ?1 ORDER BY number

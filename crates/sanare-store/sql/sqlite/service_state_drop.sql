@@ -1,0 +1,1 @@
+DELETE FROM service_states WHERE key = ?1
