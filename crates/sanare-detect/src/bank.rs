@@ -17,7 +17,7 @@ use sanare_core::service::{
 use serde::{Deserialize, Serialize};
 
 pub use finding::Finding;
-pub use replay::{Replayed, replay};
+pub use replay::{Replay, Replayed, replay};
 pub use saved::{Saved, Unread};
 pub use settings::{BudgetRule, DriftFor, HealthSign, QualityFor, Settings};
 

@@ -52,8 +52,8 @@ impl History {
 
     /// The symptom is gone. `healed` says that an act of ours was verified.
     pub fn clears(&mut self, at: Moment, healed: bool) {
-        self.change(at, false);
-        if healed {
+        // Told again, it is no second heal.
+        if self.change(at, false) && healed {
             self.heals.push(at.micros());
             let spare = self.heals.len().saturating_sub(HEALS + 1);
             self.heals.drain(..spare);
@@ -80,9 +80,15 @@ impl History {
         flapping.into_iter().chain(chronic).collect()
     }
 
-    fn change(&mut self, at: Moment, ill: bool) {
+    /// Whether nothing of it matters any more: it may be forgotten.
+    pub fn is_over(&self, now: Moment) -> bool {
+        let recent = |all: &[u64], within: u64| all.iter().any(|at| now.micros().saturating_sub(*at) < within);
+        !self.ill && !self.flapping && !recent(&self.changes, WITHIN) && !recent(&self.heals, DAY)
+    }
+
+    fn change(&mut self, at: Moment, ill: bool) -> bool {
         if self.ill == ill {
-            return;
+            return false;
         }
         self.ill = ill;
         self.changes.retain(|change| at.micros().saturating_sub(*change) < WITHIN);
@@ -90,6 +96,7 @@ impl History {
         let spare = self.changes.len().saturating_sub(CHANGES);
         self.changes.drain(..spare);
         self.flapping |= self.changes.len() == CHANGES;
+        true
     }
 }
 

@@ -90,6 +90,11 @@ impl Causes {
         Ok(Self { by_symptom, depends_on })
     }
 
+    /// Whether incidents of a kind may explain others.
+    pub fn is_cause(&self, kind: IncidentKind) -> bool {
+        self.by_symptom.values().flatten().any(|(cause, _)| *cause == kind)
+    }
+
     /// For each incident the place of the firing one that inhibits it; of several the first in the list of rules.
     pub fn inhibited(&self, incidents: &[Ill]) -> Vec<Option<usize>> {
         let mut firing: BTreeMap<(&Part, IncidentKind), usize> = BTreeMap::new();
@@ -125,14 +130,19 @@ impl Causes {
                 None => drop(firsts.insert(&ill.part.0, (place, ill.opened))),
             }
         }
-        let mut of_part: BTreeMap<&Part, usize> = BTreeMap::new();
-        for (place, ill) in incidents.iter().enumerate().filter(|(_, ill)| ill.firing) {
-            of_part.entry(&ill.part).or_insert(place);
+        // Of what depends on each other only a cause explains: that something else is firing there says nothing.
+        let mut of_part: BTreeMap<&Part, Vec<usize>> = BTreeMap::new();
+        for (place, ill) in incidents.iter().enumerate().filter(|(_, ill)| ill.firing && self.is_cause(ill.kind)) {
+            of_part.entry(&ill.part).or_default().push(place);
         }
         let mut joined = heads.clone();
         for (place, ill) in incidents.iter().enumerate() {
+            let explains = |cause: &&usize| {
+                let own = |cause: &Ill| cause.part.0 == ill.part.0 && cause.kind != IncidentKind::DependencyDown;
+                **cause != place && incidents.get(**cause).is_some_and(|cause| !own(cause))
+            };
             let parts = self.depends_on.get(&ill.part).into_iter().flatten();
-            let cause = parts.filter_map(|part| of_part.get(part)).find(|cause| **cause != place);
+            let cause = parts.filter_map(|part| of_part.get(part)).flatten().find(explains);
             if let (Some(cause), Some(head)) = (cause, heads.get(place)) {
                 let (of_cause, head) = (heads.get(*cause).copied().unwrap_or(*cause), *head);
                 joined.iter_mut().filter(|at| **at == head).for_each(|at| *at = of_cause);
@@ -266,6 +276,8 @@ mod tests {
         assert_eq!(groups(&["a latency_high 0", "b latency_high 0"]), [0, 1], "two applications are two stories");
         assert_eq!(groups(&["a latency_high 0", "db dependency_down 300", "b unreachable 600"]), [1, 1, 1]);
         assert_eq!(groups(&["a latency_high 0", "db dependency_down 300!"]), [0, 1]);
+        assert_eq!(groups(&["db model_stale 0", "a unreachable 600"]), [0, 1], "what is stale there explains nothing");
+        assert_eq!(groups(&["a unreachable 0", "a quality_low 600"]), [0, 1], "ten minutes later is another story");
     }
 
     /// The bar is 100 ms for 10,000 incidents and 100 rules; here the number of look-ups is what counts, the bench has the

@@ -7,7 +7,8 @@ use jiff::civil::{Time, Weekday};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use regex::{Regex, RegexBuilder};
 use sanare_core::service::moment::DAY;
-use sanare_core::service::{Application, Component, IncidentKind, Invalid, Labels, Moment, Severity, StepName};
+use sanare_core::service::silence::{Field, Matcher, Test};
+use sanare_core::service::{Application, Component, IncidentKind, Invalid, Labels, Moment, Severity, Silence};
 
 /// The longest silence.
 const LONGEST: u64 = 30 * DAY;
@@ -29,61 +30,30 @@ pub struct Seen<'a> {
     pub labels: &'a Labels,
 }
 
-/// What of an incident a matcher looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// The application's name.
-    Application,
-    /// The component's.
-    Component,
-    /// The kind's word.
-    Kind,
-    /// The severity's word.
-    Severity,
-    /// A label; an absent one is empty.
-    Label(String),
+/// A matcher that can be asked.
+#[derive(Clone, Debug)]
+struct Look {
+    field: Field,
+    test: Ready,
 }
 
-/// How a matcher compares.
 #[derive(Clone, Debug)]
-pub enum Test {
-    /// With one text.
+enum Ready {
     Equals(String),
-    /// With several.
     OneOf(BTreeSet<String>),
-    /// With a pattern that has to cover the whole.
     Matches(Regex),
 }
 
-/// One condition; all of a list have to hold.
-#[derive(Clone, Debug)]
-pub struct Matcher {
-    /// What is looked at.
-    pub field: Field,
-    /// How.
-    pub test: Test,
-}
-
-impl Test {
-    /// A pattern that has to cover the whole text. It runs in linear time.
-    ///
-    /// # Errors
-    /// [`Invalid`] for what is no pattern.
-    pub fn pattern(pattern: &str) -> Result<Self, Invalid> {
-        let whole = RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(1 << 20).build();
-        whole.map(Self::Matches).map_err(|_| Invalid::quoting("matches", pattern, "it is no regular expression"))
+impl Look {
+    fn of(matcher: &Matcher) -> Result<Self, Invalid> {
+        let test = match &matcher.test {
+            Test::Equals(text) => Ready::Equals(text.clone()),
+            Test::OneOf(texts) => Ready::OneOf(texts.clone()),
+            Test::Matches(pattern) => Ready::Matches(whole(pattern)?),
+        };
+        Ok(Self { field: matcher.field.clone(), test })
     }
 
-    fn holds(&self, text: &str) -> bool {
-        match self {
-            Self::Equals(wanted) => text == wanted,
-            Self::OneOf(wanted) => wanted.contains(text),
-            Self::Matches(pattern) => pattern.is_match(text),
-        }
-    }
-}
-
-impl Matcher {
     fn holds(&self, seen: Seen<'_>) -> bool {
         let text = match &self.field {
             Field::Application => seen.application.as_str(),
@@ -92,78 +62,107 @@ impl Matcher {
             Field::Severity => seen.severity.word(),
             Field::Label(name) => seen.labels.get(name).unwrap_or_default(),
         };
-        self.test.holds(text)
+        match &self.test {
+            Ready::Equals(wanted) => text == wanted,
+            Ready::OneOf(wanted) => wanted.contains(text),
+            Ready::Matches(pattern) => pattern.is_match(text),
+        }
     }
 }
 
-/// A silence as it is asked for.
-#[derive(Clone, Debug)]
-pub struct Draft {
-    /// All have to hold.
-    pub matchers: Vec<Matcher>,
-    /// Who wants it.
-    pub author: String,
-    /// Why, in at least five characters.
-    pub reason: String,
-    /// From when.
-    pub start: Moment,
-    /// Until when; at most 30 days later.
-    pub end: Moment,
-    /// Whether a silence of everything is meant.
-    pub all: bool,
+/// A pattern that has to cover the whole text. It runs in linear time. What it is made of is looked at alone first, so
+/// that no bracket of it can close ours.
+fn whole(pattern: &str) -> Result<Regex, Invalid> {
+    let wrong = |_| Invalid::quoting("matches", pattern, "it is no regular expression");
+    RegexBuilder::new(pattern).size_limit(1 << 20).build().map_err(wrong)?;
+    RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(1 << 20).build().map_err(wrong)
 }
 
-/// A silence.
+/// A silence that was checked.
 #[derive(Clone, Debug)]
-pub struct Silence(Draft);
+pub struct Hush {
+    silence: Silence,
+    looks: Vec<Look>,
+}
 
-impl Silence {
+impl Hush {
     /// Checks a silence.
     ///
     /// # Errors
-    /// [`Invalid`] for an end before the start, more than 30 days, no reason, no author, or no matcher without `all`.
-    pub fn new(draft: Draft) -> Result<Self, Invalid> {
-        if draft.end <= draft.start {
+    /// [`Invalid`] for an end before the start, more than 30 days, no reason, no author, no matcher without `all` or one
+    /// beside it, or a bad pattern.
+    pub fn new(silence: Silence) -> Result<Self, Invalid> {
+        if silence.end <= silence.start {
             return Err(Invalid::new("end", "is not after the start"));
         }
-        if draft.end.since(draft.start) > LONGEST {
+        if silence.end.since(silence.start) > LONGEST {
             return Err(Invalid::new("end", "is over 30 days after the start"));
         }
-        if draft.reason.trim().chars().count() < REASON {
+        if silence.reason.as_str().chars().count() < REASON {
             return Err(Invalid::new("reason", "is under 5 characters"));
         }
-        if draft.author.trim().is_empty() {
+        if silence.author.trim().is_empty() {
             return Err(Invalid::new("author", "is blank"));
         }
-        if draft.matchers.is_empty() && !draft.all {
-            return Err(Invalid::new("matchers", "are none; a silence of everything needs `--all`"));
-        }
-        Ok(Self(draft))
+        Self::ready(silence)
+    }
+
+    /// One that was checked when it was made, and perhaps ended since.
+    ///
+    /// # Errors
+    /// [`Invalid`] for matchers that are none.
+    pub fn ready(silence: Silence) -> Result<Self, Invalid> {
+        let looks = looks(&silence.matchers, silence.all)?;
+        Ok(Self { silence, looks })
     }
 
     /// Until when an incident is silenced by it, if it is now.
     pub fn covers(&self, seen: Seen<'_>, now: Moment) -> Option<Moment> {
-        let within = self.0.start <= now && now < self.0.end;
-        (within && self.0.matchers.iter().all(|matcher| matcher.holds(seen))).then_some(self.0.end)
+        (self.silence.is_on(now) && self.looks.iter().all(|look| look.holds(seen))).then_some(self.silence.end)
     }
 
     /// What was asked for.
-    pub fn draft(&self) -> &Draft {
-        &self.0
+    pub fn silence(&self) -> &Silence {
+        &self.silence
+    }
+}
+
+fn looks(matchers: &[Matcher], all: bool) -> Result<Vec<Look>, Invalid> {
+    match (matchers.is_empty(), all) {
+        (true, false) => Err(Invalid::new("matchers", "are none; a silence of everything needs `--all`")),
+        (false, true) => Err(Invalid::new("matchers", "stand beside `--all`; one of the two is meant")),
+        _ => matchers.iter().map(Look::of).collect(),
+    }
+}
+
+/// What is silenced now.
+#[derive(Clone, Debug, Default)]
+pub struct Quiet {
+    /// Silences.
+    pub silences: Vec<Hush>,
+    /// Windows that come again.
+    pub windows: Vec<Maintenance>,
+}
+
+impl Quiet {
+    /// Whether anything of it looks at labels.
+    pub fn looks_at_labels(&self) -> bool {
+        let looks = self.silences.iter().flat_map(|one| &one.looks);
+        let mut looks = looks.chain(self.windows.iter().flat_map(|one| &one.looks));
+        looks.any(|look| matches!(look.field, Field::Label(_)))
     }
 
-    /// Ends it now.
-    #[must_use]
-    pub fn ended(mut self, now: Moment) -> Self {
-        self.0.end = self.0.end.min(now);
-        self
+    /// Whether an incident is silenced now, by anything.
+    pub fn covers(&self, seen: Seen<'_>, now: Moment) -> bool {
+        self.silences.iter().any(|one| one.covers(seen, now).is_some())
+            || self.windows.iter().any(|one| one.covers(seen, now))
     }
 }
 
 /// A window of maintenance that comes every week.
 #[derive(Clone, Debug)]
 pub struct Maintenance {
-    matchers: Vec<Matcher>,
+    looks: Vec<Look>,
     days: Vec<Weekday>,
     from: Time,
     to: Time,
@@ -171,11 +170,12 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// A window from one time of day to another, on the days on which it begins; the end may lie on the next day.
+    /// A window from one time of day to another, on the days on which it begins; the end may lie on the next day. Without
+    /// a matcher it is for everything.
     ///
     /// # Errors
     /// [`Invalid`] for no day or a wrong one, a time that is none, an empty window, or a zone that nobody knows.
-    pub fn new(matchers: Vec<Matcher>, days: &[&str], from: &str, to: &str, zone: &str) -> Result<Self, Invalid> {
+    pub fn new(matchers: &[Matcher], days: &[&str], from: &str, to: &str, zone: &str) -> Result<Self, Invalid> {
         let day = |text: &&str| match *text {
             "Mon" => Ok(Weekday::Monday),
             "Tue" => Ok(Weekday::Tuesday),
@@ -197,13 +197,13 @@ impl Maintenance {
         let found = TimeZoneDatabase::bundled().get(zone);
         let zone =
             found.map_err(|_| Invalid::quoting("zone", zone, "a name of the IANA list, such as Europe/Brussels"))?;
-        Ok(Self { matchers, days, from: start, to: end, zone })
+        Ok(Self { looks: looks(matchers, matchers.is_empty())?, days, from: start, to: end, zone })
     }
 
     /// Whether an incident is in maintenance now. By the clock on the wall: an hour that comes twice in autumn is in the
     /// window twice, one that is left out in spring is not.
     pub fn covers(&self, seen: Seen<'_>, now: Moment) -> bool {
-        self.matchers.iter().all(|matcher| matcher.holds(seen)) && self.is_open(now)
+        self.looks.iter().all(|look| look.holds(seen)) && self.is_open(now)
     }
 
     fn is_open(&self, now: Moment) -> bool {
@@ -227,16 +227,6 @@ fn time(field: &str, text: &str) -> Result<Time, Invalid> {
     }
     let number = |text: &str| text.parse::<i8>().map_err(|_| wrong());
     Time::new(number(hour)?, number(minute)?, 0, 0).map_err(|_| wrong())
-}
-
-/// Whether a run at this step stands still while its incident is silenced. Past `approved` only the stop switch does that.
-pub fn holds(step: StepName) -> bool {
-    step < StepName::Prepared
-}
-
-/// Whatever follows a silence begins with fresh evidence: a run that was held goes back to where it takes it.
-pub fn resumes_at(step: StepName) -> StepName {
-    if step > StepName::Evident && holds(step) { StepName::Opened } else { step }
 }
 
 #[cfg(test)]

@@ -7,11 +7,13 @@
 mod advance;
 pub mod agent;
 mod answer;
+mod mark;
 mod offer;
 mod person;
 mod report;
 mod settle;
 mod stage;
+mod storm;
 mod turn;
 
 use sanare_core::port::{Clock, StoreFault};
@@ -19,9 +21,11 @@ use sanare_core::service::confidence::Caps;
 use sanare_core::service::{Agent, House, Incident, Moment, NotMade, Run, ServiceStore};
 
 pub use answer::{Answered, NotAnswered};
+pub use mark::Marks;
 pub use person::NotDone;
 pub use report::{Reported, Symptom};
 pub use settle::NotSettled;
+pub use storm::fleet;
 
 /// Everything outside.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@
 mod check;
 mod map;
 mod probe;
+mod quiet;
 mod reader;
 mod rule;
 mod target;
@@ -32,6 +33,7 @@ use crate::settings::{SettingsFile, Trouble};
 pub use check::{Obstacle, obstacles};
 pub use map::{AlertMap, find};
 pub use probe::{Method, ProbeRole, ProbeSettings};
+pub use quiet::{InhibitSettings, MaintenanceSettings};
 pub use reader::{Address, HeaderValue, SecretRef};
 pub use rule::{Aggregate, Bound, BudgetSettings, CountForm, QualitySettings, RuleSettings};
 pub use target::{AdapterSettings, HttpSettings, PollSettings, TargetSettings, default_timeout_ms};
@@ -40,7 +42,7 @@ pub use watch::{Check, DiagnosticSettings, QuerySettings, Server};
 use reader::{Document, Table};
 
 /// Tables of the file that are the service half's.
-pub const ROOTS: [&str; 5] = ["service", "registry", "prometheus", "map", "component"];
+pub const ROOTS: [&str; 7] = ["service", "registry", "prometheus", "map", "component", "maintenance", "inhibit"];
 
 /// Everything that is configured of services.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -53,6 +55,10 @@ pub struct Configuration {
     pub prometheus: BTreeMap<String, Server>,
     /// What outside alerts mean; the first that matches wins.
     pub maps: Vec<AlertMap>,
+    /// Windows in which nothing is begun.
+    pub maintenance: Vec<MaintenanceSettings>,
+    /// What explains what, beside what needs no rule.
+    pub inhibitions: Vec<InhibitSettings>,
     /// Which component an action is for, where that is configured.
     #[serde(serialize_with = "components")]
     pub components: BTreeMap<Action, ComponentTable>,
@@ -144,9 +150,11 @@ impl Configuration {
             }
         }
         let maps = root.tables("map").into_iter().filter_map(map::map).collect();
+        let maintenance = root.tables("maintenance").into_iter().filter_map(quiet::maintenance).collect();
+        let inhibitions = root.tables("inhibit").into_iter().filter_map(quiet::inhibit).collect();
         let components = root.table("component").map(component_tables).unwrap_or_default();
         // The root's other keys are code healing's.
-        Self { services, registries, prometheus, maps, components }
+        Self { services, registries, prometheus, maps, maintenance, inhibitions, components }
     }
 
     /// Hash of what is in effect: the same for two files that mean the same.

@@ -2,13 +2,14 @@
 
 use sanare_core::hash::Digest;
 use sanare_core::service::{Application, Component, IncidentKind, Labels, Moment, Severity, Signal};
+use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::fingerprint;
 use crate::health::Beat;
 use crate::hold::Change;
 
 /// A condition that changed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Where.
     pub application: Application,

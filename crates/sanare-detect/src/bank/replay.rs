@@ -13,6 +13,39 @@ use super::{Bank, Settings};
 const STEP: u64 = 10 * SECOND;
 const STEPS: u64 = 360;
 
+/// A bank that is fed what was stored.
+#[derive(Debug)]
+pub struct Replay {
+    /// The bank as it stands.
+    pub bank: Bank,
+    /// Observations that were not taken because there are too many signals.
+    pub crowded: u64,
+    clock: Option<Moment>,
+}
+
+impl Replay {
+    /// Goes on with a bank that stood so at a moment.
+    pub fn of(bank: Bank, since: Option<Moment>) -> Self {
+        Self { bank, crowded: 0, clock: since }
+    }
+
+    /// Feeds one more, and the time before it: what that time showed, and what the observation did.
+    pub fn feed(&mut self, observation: &Observation) -> (Vec<Finding>, Vec<Finding>) {
+        let now = observation.arrival_time;
+        let mut due = self.clock.unwrap_or(now);
+        let mut passed = Vec::new();
+        let step = STEP.max(now.since(due) / STEPS);
+        while due.plus(step) <= now {
+            due = due.plus(step);
+            passed.extend(self.bank.tick(due));
+        }
+        self.clock = Some(due);
+        let noted = self.bank.observe(observation);
+        self.crowded += u64::from(noted.crowded);
+        (passed, noted.findings)
+    }
+}
+
 /// What a replay found.
 #[derive(Debug)]
 pub struct Replayed {
@@ -26,20 +59,11 @@ pub struct Replayed {
 
 /// Feeds stored observations, in the order of their arrival, and the time between them.
 pub fn replay(settings: Arc<Settings>, observations: impl IntoIterator<Item = Observation>) -> Replayed {
-    let mut replayed = Replayed { findings: Vec::new(), bank: Bank::new(settings), crowded: 0 };
-    let mut clock: Option<Moment> = None;
+    let mut replay = Replay::of(Bank::new(settings), None);
+    let mut findings = Vec::new();
     for observation in observations {
-        let now = observation.arrival_time;
-        let mut due = clock.unwrap_or(now);
-        let step = STEP.max(now.since(due) / STEPS);
-        while due.plus(step) <= now {
-            due = due.plus(step);
-            replayed.findings.extend(replayed.bank.tick(due));
-        }
-        clock = Some(due);
-        let noted = replayed.bank.observe(&observation);
-        replayed.crowded += u64::from(noted.crowded);
-        replayed.findings.extend(noted.findings);
+        let (passed, own) = replay.feed(&observation);
+        findings.extend(passed.into_iter().chain(own));
     }
-    replayed
+    Replayed { findings, bank: replay.bank, crowded: replay.crowded }
 }

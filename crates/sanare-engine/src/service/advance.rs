@@ -1,8 +1,9 @@
 //! The loop, one line a stage, in running order.
 
-use sanare_core::service::NotMade;
 use sanare_core::service::step::Step;
-use sanare_core::service::word::{Condition, IncidentFlag};
+use sanare_core::service::word::{Condition, IncidentFlag, StepName};
+use sanare_core::service::{IncidentKind, NotMade};
+use serde_json::json;
 
 use super::stage::{act, approve, check, diagnose, gather, judge, prepare, propose, tell, undo, verify, wait};
 use super::turn::{HOLD, Next, Turn};
@@ -43,9 +44,30 @@ fn before_the_step(turn: &mut Turn<'_>) -> Result<Option<Next>, NotMade> {
         act::put_away(turn, "the symptom cleared")?;
         return Ok(Some(Next::Go(Turn::healed_by_itself())));
     }
-    let silent = turn.incident.is(IncidentFlag::Silenced) || turn.incident.inhibited_by.is_some();
-    let early = matches!(turn.run.step, Step::Opened);
-    let held = turn.incident.is(IncidentFlag::Held) || (early && silent);
-    let storm = matches!(turn.run.step, Step::Evident { .. }) && turn.world.house.in_storm(&turn.incident.application);
-    Ok((held || storm).then_some(Next::Hold(HOLD)))
+    if turn.incident.is(IncidentFlag::Held) {
+        return Ok(Some(Next::Hold(HOLD)));
+    }
+    let Some(why) = quieted(turn) else { return Ok(None) };
+    // It begins with fresh evidence once it goes on: what was looked at and asked is put away.
+    if turn.run.step != Step::Opened {
+        act::put_away(turn, why)?;
+        turn.note("put_back", &json!({ "from": turn.run.step.name(), "why": why }));
+        turn.run.step = Step::Opened;
+        (turn.run.target, turn.run.wait_until) = (None, None);
+    }
+    Ok(Some(Next::Hold(HOLD)))
+}
+
+/// Why nothing is begun on an incident, where it is neither a person's hand nor the stop switch (S49, S50, S52).
+fn quieted(turn: &Turn<'_>) -> Option<&'static str> {
+    let (incident, step) = (&turn.incident, turn.run.step.name());
+    // What a receipt is written for is not cut by a silence.
+    let early = step < StepName::Prepared;
+    match incident.kind {
+        _ if early && incident.is(IncidentFlag::Silenced) => Some("it is silenced"),
+        _ if early && incident.inhibited_by.is_some() => Some("another incident explains it"),
+        // The storm itself is what a person is told of.
+        IncidentKind::Storm => None,
+        _ => turn.world.house.in_storm(&incident.application).then_some("too many services are ill at once"),
+    }
 }

@@ -36,7 +36,7 @@ pub struct Symptom {
     pub evidence: Vec<(Observation, f64)>,
     /// Marks that detection sets: flapping, chronic, silenced.
     pub flags: BTreeSet<IncidentFlag>,
-    /// The incident that explains it.
+    /// The incident that explains it, where it opens one; afterwards [`Loop::mark`] says so.
     pub inhibited_by: Option<Id>,
 }
 
@@ -97,6 +97,7 @@ impl Loop<'_> {
                 incident.fingerprint = print;
                 incident.links.extend(earlier.map(|earlier| Link { kind: LinkKind::Earlier, id: earlier.id }));
                 take(&mut incident, symptom);
+                open_quietly(&mut incident, symptom);
                 self.record(&incident, "opened", &json!({ "incident": incident }), &mut change);
                 change.runs.push((Run::new(&incident, at), None));
                 let id = incident.id.clone();
@@ -122,7 +123,8 @@ impl Loop<'_> {
                 incident.cleared = Some(now);
                 if incident.step == StepName::Closed && incident.closed_by.is_none() {
                     incident.closed_by = Some(ClosedBy::Itself);
-                    if !matches!(self.world.house.mode(&incident.application), Mode::Observe | Mode::DryRun) {
+                    let looks = matches!(self.world.house.mode(&incident.application), Mode::Observe | Mode::DryRun);
+                    if !looks && !incident.is(IncidentFlag::Silenced) {
                         change.messages.push(self.well_again(&incident));
                     }
                 }
@@ -172,6 +174,7 @@ impl Loop<'_> {
         (incident.outcome, incident.closed_by, incident.closed, incident.cleared) = (None, None, None, None);
         incident.step = StepName::Opened;
         take(&mut incident, symptom);
+        open_quietly(&mut incident, symptom);
         self.record(&incident, "reopened", &json!({ "attempts": incident.attempts.len() }), change);
         if let Some(run) = self.world.store.run(&incident.id)? {
             let made_from = run.revision;
@@ -222,12 +225,18 @@ fn take(incident: &mut Incident, symptom: &Symptom) {
     for (seen, badness) in &symptom.evidence {
         incident.add_evidence(Evidence { observation: seen.id.clone(), badness: *badness });
     }
-    for flag in [IncidentFlag::Flapping, IncidentFlag::Chronic, IncidentFlag::Silenced] {
+    for flag in [IncidentFlag::Flapping, IncidentFlag::Chronic] {
         if symptom.flags.contains(&flag) {
             incident.flags.insert(flag);
-        } else if flag == IncidentFlag::Silenced {
-            incident.flags.remove(&flag);
         }
+    }
+}
+
+/// What opens, or opens again, is quiet from the first moment where it is to be.
+fn open_quietly(incident: &mut Incident, symptom: &Symptom) {
+    match symptom.flags.contains(&IncidentFlag::Silenced) {
+        true => drop(incident.flags.insert(IncidentFlag::Silenced)),
+        false => drop(incident.flags.remove(&IncidentFlag::Silenced)),
     }
     incident.inhibited_by.clone_from(&symptom.inhibited_by);
 }

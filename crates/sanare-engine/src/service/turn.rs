@@ -101,6 +101,7 @@ impl<'a> Turn<'a> {
         self.incident.evidence.clone_from(&fresh.evidence);
         self.incident.severity = fresh.severity;
         self.incident.inhibited_by.clone_from(&fresh.inhibited_by);
+        self.incident.group.clone_from(&fresh.group);
         self.incident.flags = fresh.flags.iter().copied().chain(set).collect();
         self.run.due = self.run.due.map(|due| fresh_run.due.map_or(due, |woken| due.min(woken)));
         self.read = (fresh_run, fresh);
@@ -158,6 +159,11 @@ impl<'a> Turn<'a> {
     /// A message to people, with the step.
     pub(crate) fn tell(&mut self, kind: MessageKind, body: &Json) {
         let key = format!("{kind}/{}/{}/{}", self.incident.id, self.run.revision, self.change.messages.len());
+        self.tell_as(key, kind, body);
+    }
+
+    /// The same under a key of its own: a message of a key that was queued before is not sent again.
+    pub(crate) fn tell_as(&mut self, key: String, kind: MessageKind, body: &Json) {
         let body = Redactor::standard().json(body);
         self.change.messages.push(Message { key, kind, incident: self.incident.id.clone(), body, at: self.now() });
     }

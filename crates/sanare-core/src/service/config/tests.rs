@@ -344,6 +344,8 @@ fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
         [service.features.target.application.restart_component]\nadapter = \"http\"\nurl = \"https://f/r\"\n\
         poll = { url = \"https://f/j\", pointer = \"/s\", done = [\"ok\"] }\nundo_request = { url = \"https://f/u\" }\n\
         [[map]]\nmatch = { alertname = \"Slow\" }\napplication = \"fraud\"\nkind = \"latency_high\"\n\
+        [[maintenance]]\nall = true\ndays = [\"Sat\"]\nfrom = \"22:00\"\nto = \"23:00\"\nzone = \"UTC\"\n\
+        [[inhibit]]\ncause = \"data_stale\"\nsymptoms = [\"quality_low\"]\n\
         [component]\nreload_model = \"application\"\n";
     assert_eq!(check(&format!("{block}\n{more}")), "fine");
     let words: std::collections::BTreeSet<&str> =
@@ -352,4 +354,30 @@ fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
         super::reader::ASKED.with_borrow(|asked| asked.iter().copied().filter(|key| !words.contains(key)).collect());
     assert_eq!(untold, Vec::<&str>::new(), "keys that the page does not name");
     assert!(super::reader::ASKED.with_borrow(std::collections::BTreeSet::len) > 70);
+}
+
+#[test]
+fn windows_and_inhibitions() {
+    let window = |text: &str| {
+        check(&format!(
+            "[[maintenance]]\n{text}days = [\"Sat\"]\nfrom = \"22:00\"\nto = \"02:00\"\nzone = \"Europe/Brussels\"\n"
+        ))
+    };
+    assert_eq!(window("match = { application = \"fraud\" }\n"), "fine");
+    assert_eq!(window("match = { kind = [\"half_alive\"], label = { zone = { matches = \"eu-.*\" } } }\n"), "fine");
+    assert_eq!(window("all = true\n"), "fine");
+    for neither in ["", "all = true\nmatch = { application = \"fraud\" }\n"] {
+        assert!(window(neither).contains("says what is meant, or `all` does"), "{neither}");
+    }
+    assert!(window("match = { applicaton = \"fraud\" }\n").contains("application, component, kind, severity or label"));
+    assert!(window("match = { kind = \"slow\" }\n").contains("maintenance.match"));
+    assert!(window("match = { kind = [] }\n").contains("compare with nothing"));
+    assert!(window("match = { component = { like = \"x\" } }\n").contains("{ matches = "));
+    assert!(window("match = {}\n").contains("is a table of what is meant"));
+    assert!(check("[[maintenance]]\nall = true\n").contains("`maintenance.days`: is missing"));
+    let inhibit = |text: &str| check(&format!("[[inhibit]]\n{text}"));
+    assert_eq!(inhibit("cause = \"data_stale\"\nsymptoms = [\"quality_low\"]\ndependents = true\n"), "fine");
+    assert!(inhibit("cause = \"storm\"\nsymptoms = [\"quality_low\"]\n").contains("no rule opens such an incident"));
+    assert!(inhibit("cause = \"data_stale\"\nsymptoms = []\n").contains("are none"));
+    assert!(inhibit("cause = \"data_stale\"\n").contains("`inhibit.symptoms`: is missing"));
 }

@@ -4,7 +4,7 @@ use sanare_core::service::attempt::application_attempts;
 use sanare_core::service::context::{Context, Parts, RECENT};
 use sanare_core::service::moment::HOUR;
 use sanare_core::service::step::{Cause, Step};
-use sanare_core::service::{IncidentKind, NotMade};
+use sanare_core::service::{IncidentFlag, IncidentKind, NotMade};
 
 use crate::service::offer::{House, offered};
 use crate::service::turn::{Next, Turn};
@@ -20,6 +20,10 @@ pub(crate) fn gather(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
     turn.run.held_for_target = false;
     if turn.incident.kind == IncidentKind::CodeException {
         return Ok(turn.escalate(Cause::Proposed, "code healing has it: see its own record"));
+    }
+    // What was healed falls ill again and again: one more attempt of the same is no remedy (S51).
+    if turn.incident.is(IncidentFlag::Flapping) && application_attempts(&turn.incident.attempts) > 0 {
+        return Ok(turn.escalate(Cause::Budget, "it heals and falls ill again"));
     }
     let attempts = application_attempts(&turn.incident.attempts).saturating_sub(turn.run.attempts_before);
     let most = House::of(turn).numbers.attempts as usize;

@@ -1,7 +1,9 @@
 //! Handing over: what a person needs, into the outbox, in the transaction that ends the run (S113).
 
+use sanare_core::id::Id;
 use sanare_core::outcome::Outcome;
 use sanare_core::service::action::Action;
+use sanare_core::service::attempt::application_attempts;
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::step::{Closed, Escalating, Step};
 use sanare_core::service::word::Severity;
@@ -41,9 +43,20 @@ pub(crate) fn tell(turn: &mut Turn<'_>, escalating: &Escalating) -> Next {
         "incident": incident.id, "application": incident.application, "component": incident.component,
         "kind": incident.kind, "severity": severity, "since": incident.opened, "summary": incident.summary,
         "cause": escalating.cause, "why": escalating.why, "evidence": incident.evidence, "diagnosis": diagnosis,
-        "attempts": attempts, "versions": versions, "next": commands,
+        "attempts": attempts, "versions": versions, "next": commands, "group": incident.group,
     });
-    turn.tell(MessageKind::Escalation, &body);
+    match told_with_its_group(turn, escalating) {
+        Some(group) => turn.tell_as(format!("escalation/group/{group}"), MessageKind::Escalation, &body),
+        None => turn.tell(MessageKind::Escalation, &body),
+    }
     let why = escalating.why.clone();
     Next::Go(Step::Closed(Closed { outcome: Outcome::Escalated, closed_by: None, why }))
+}
+
+/// The group whose one escalation tells of this incident too (S49). What was acted on, comes again or is critical beyond
+/// its kind is always told by itself.
+fn told_with_its_group(turn: &Turn<'_>, escalating: &Escalating) -> Option<Id> {
+    let incident = &turn.incident;
+    let first = turn.run.began == incident.opened && application_attempts(&incident.attempts) == 0;
+    incident.group.clone().filter(|_| first && !escalating.critical)
 }
