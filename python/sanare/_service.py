@@ -11,15 +11,17 @@ import inspect
 import json
 import logging
 import os
+import re
 import time
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanare._errors import Error, NotStarted
 from sanare._native import native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import datetime
     from typing import Literal, TypeVar
 
@@ -141,6 +143,43 @@ class Healer:
     def start_again(self, application: str | None = None) -> None:
         """Lifts the stop switch."""
         self._ask(self._here().start_again, application)
+
+    def silence(
+        self,
+        reason: str,
+        *,
+        seconds: float | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        everything: bool = False,
+        **matchers: str | re.Pattern[str] | list[str] | Mapping[str, str | re.Pattern[str] | list[str]],
+    ) -> dict[str, Any]:
+        """Silences incidents: they are recorded, nothing is begun and nobody is told.
+
+        All matchers have to hold: `application`, `component`, `kind`, `severity`, and `label` with a mapping. A text or
+        a list is compared as it is, a compiled pattern has to cover the whole. Without a matcher say `everything=True`.
+        """
+        compared = []
+        for name, wanted in matchers.items():
+            if name == "label" and isinstance(wanted, Mapping):
+                compared += [_matcher(f"label.{key}", one) for key, one in wanted.items()]
+            else:
+                compared.append(_matcher(name, wanted))
+        times = [None if at is None else _seconds(at) for at in (start, end)]
+        silence = self._here().silence
+        return dict(self._ask(silence, compared, everything, reason, seconds, *times))
+
+    def silences(self) -> list[dict[str, Any]]:
+        """Silences that are on or still to come."""
+        return list(self._ask(self._here().silences))
+
+    def end_silence(self, id: str) -> dict[str, Any]:
+        """Ends a silence now: what still fires goes on with fresh evidence."""
+        return dict(self._ask(self._here().end_silence, id))
+
+    def lift_storm(self, application: str | None = None) -> None:
+        """Lets runs go on although many services are ill at once: of one service, or of all."""
+        self._ask(self._here().lift_storm, application)
 
     def explain(self, case: Mapping[str, Any]) -> dict[str, Any]:
         """What policy says of a case, and every rule's part in it."""
@@ -383,6 +422,17 @@ def _plain_function(name: str, function: object) -> None:
         raise TypeError(
             f"`{name}` is called from a thread and not awaited: lend a plain function that ends when it is done"
         )
+
+
+def _matcher(name: str, wanted: object) -> tuple[str, str, list[str]]:
+    if isinstance(wanted, re.Pattern):
+        if not isinstance(wanted.pattern, str) or wanted.flags & ~re.UNICODE:
+            raise Error(f"`{name}`: a pattern of text without flags")
+        return name, "~", [wanted.pattern]
+    texts = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    if not all(isinstance(text, str) for text in texts):
+        raise Error(f"`{name}` is compared with a text, a list of texts or a compiled pattern")
+    return name, "=", [str(text) for text in texts]
 
 
 def _seconds(at: datetime) -> float:

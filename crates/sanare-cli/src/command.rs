@@ -22,6 +22,7 @@ pub(crate) mod revert;
 pub(crate) mod run_services;
 pub(crate) mod services;
 pub(crate) mod show;
+pub(crate) mod silence;
 pub(crate) mod simulate;
 pub(crate) mod stop;
 pub(crate) mod vet;

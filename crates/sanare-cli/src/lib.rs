@@ -94,6 +94,12 @@ enum Command {
     Incident(command::incident::Command),
     /// Propose an action for an incident of a service.
     Propose(command::incident::Propose),
+    /// Silence incidents: they are recorded, nothing is begun and nobody is told.
+    #[command(subcommand)]
+    Silence(command::silence::Command),
+    /// Look after storms, when too many services are ill at once.
+    #[command(subcommand)]
+    Storm(command::silence::Storm),
     /// Look after targets.
     #[command(subcommand)]
     Target(command::incident::Target),
@@ -147,6 +153,8 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::RunServices(arguments) => command::run_services::run(&context, &arguments),
         Command::Incident(command) => command::incident::run(&context, &command),
         Command::Propose(arguments) => command::incident::propose(&context, &arguments),
+        Command::Silence(command) => command::silence::run(&context, &command),
+        Command::Storm(command) => command::silence::storm(&context, &command),
         Command::Target(command) => command::incident::settle(&context, &command),
         Command::Model(command) => command::incident::mark_good(&context, &command),
     };

@@ -12,12 +12,13 @@ use sanare::core::port::Clock;
 use sanare::core::service::declaration::{Undo, Written};
 use sanare::core::service::policy::Case;
 use sanare::core::service::port::{Intent, Probe};
+use sanare::core::service::silence::{Matcher, Test};
 use sanare::core::service::target::{Identity, Mark};
 use sanare::core::service::{
-    Action, Application, Component, Labels, Moment, ObservationKind, ObservedValue, Signal, Version,
+    Action, Application, Component, Invalid, Labels, Moment, ObservationKind, ObservedValue, Signal, Version,
 };
 use sanare::effects::service::callback::End;
-use sanare::service::{Asking, Capability, Healer, More, Options, Service, Setup, Tools};
+use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
 use serde_json::Value as Json;
 
 use crate::{back, quietly};
@@ -174,6 +175,42 @@ impl NativeHealer {
         quietly(py, || self.0.start_again(application.as_ref()))?.map_err(failed)
     }
 
+    /// Matchers as name, how (`=` one of these texts, `~` a pattern) and texts; times in seconds.
+    #[pyo3(signature = (matchers, all, reason, seconds=None, start=None, end=None))]
+    fn silence<'py>(
+        &self,
+        py: Python<'py>,
+        matchers: Vec<(String, String, Vec<String>)>,
+        all: bool,
+        reason: String,
+        seconds: Option<f64>,
+        start: Option<f64>,
+        end: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let matchers = matchers.into_iter().map(matcher).collect::<Result<_, _>>().map_err(wrong)?;
+        let length = seconds.map(micros).transpose()?;
+        let time = |at: Option<f64>| at.map(|at| micros(at).map(Moment::from_micros)).transpose();
+        let asked = Hushed { matchers, all, reason, length, start: time(start)?, end: time(end)? };
+        let silence = quietly(py, || self.0.silence(asked))?.map_err(failed)?;
+        plain(py, &silence)
+    }
+
+    fn silences<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.silences())?.map_err(failed)?;
+        plain(py, &all)
+    }
+
+    fn end_silence<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let silence = quietly(py, || self.0.end_silence(id))?.map_err(failed)?;
+        plain(py, &silence)
+    }
+
+    #[pyo3(signature = (application=None))]
+    fn lift_storm(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
+        let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        quietly(py, || self.0.lift_storm(application.as_ref()))?.map(drop).map_err(failed)
+    }
+
     fn explain<'py>(&self, py: Python<'py>, case: &str) -> PyResult<Bound<'py, PyAny>> {
         let case: Case = serde_json::from_str(case).map_err(wrong)?;
         let (decision, rules) = quietly(py, || self.0.explain(&case))?;
@@ -309,6 +346,21 @@ impl NativeService {
         self.0.refuse();
         why.to_owned()
     }
+}
+
+fn matcher((name, how, texts): (String, String, Vec<String>)) -> Result<Matcher, Invalid> {
+    let mut texts: std::collections::BTreeSet<String> = texts.into_iter().collect();
+    let test = match (how.as_str(), texts.len()) {
+        ("~", 1) => Test::Matches(texts.pop_first().unwrap_or_default()),
+        (_, 1) => Test::Equals(texts.pop_first().unwrap_or_default()),
+        _ => Test::OneOf(texts),
+    };
+    Matcher::new(&name, test)
+}
+
+fn micros(seconds: f64) -> PyResult<u64> {
+    let length = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
+    u64::try_from(length.as_micros()).map_err(wrong)
 }
 
 /// A number, whatever can be one; truth values and texts are none.

@@ -3,6 +3,7 @@
 //! What does not live here: detection, decisions, the order of steps, SQL, and how an act is done. This wires them.
 
 mod agent;
+mod calm;
 mod client;
 mod detectors;
 mod hands;
@@ -21,7 +22,8 @@ pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Checked, NotAnswered, NotByPerson, NotFound, NotSimulated, Simulated, checked, simulate, word,
+    Asked, Checked, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotSilenced, NotSimulated, Simulated,
+    checked, simulate, word,
 };
 pub use queue::Stats;
 pub use setup::{Setup, UnknownService};

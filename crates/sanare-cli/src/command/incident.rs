@@ -162,7 +162,7 @@ pub(crate) fn head(incident: &Incident) -> String {
     )
 }
 
-fn when(at: u64) -> String {
+pub(crate) fn when(at: u64) -> String {
     sanare::report::utc(at).chars().take(16).collect()
 }
 

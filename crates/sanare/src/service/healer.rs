@@ -11,12 +11,13 @@ use sanare_core::service::{Action, Agent, Application, Component, Invalid, Servi
 use sanare_core::settings::Trouble;
 use sanare_engine::service::{Loop, World};
 
+use super::calm::Calm;
 use super::client::{Options, Reporter, Service};
 use super::hands::{Capability, Function, Hands};
 use super::house::{LiveHouse, Memory};
 use super::queue::Queue;
-use super::setup::{Setup, trouble};
-use super::watch::{Watch, causes};
+use super::setup::Setup;
+use super::watch::Watch;
 use crate::wire::clock::SystemClock;
 
 /// Readings that wait for the intake, at most (S14).
@@ -103,12 +104,8 @@ impl Healer {
     pub(super) fn with_hands(setup: Setup, tools: Tools, hands: Hands) -> Result<Self, NotMadeHealer> {
         let detectors = super::detectors(&setup).map_err(NotMadeHealer::Configuration)?;
         let memory = Arc::new(Mutex::new(Memory::default()));
-        let causes = causes(&setup.configuration).map_err(|invalid| {
-            let mut one = trouble(&setup.file, 1, &invalid.reason, "");
-            one.key = invalid.field;
-            NotMadeHealer::Configuration(vec![one])
-        })?;
-        let watch = Watch::new(detectors, causes, Arc::clone(&memory));
+        let calm = Calm::of(&setup, Arc::clone(&memory)).map_err(NotMadeHealer::Configuration)?;
+        let watch = Watch::new(detectors, calm, Arc::clone(&memory));
         let inner = Inner {
             setup: Arc::new(setup),
             tools,

@@ -20,6 +20,7 @@ use sanare_core::service::{
 };
 use sanare_detect::storm::Weather;
 use sanare_effects::service::mlflow::registry::{Alias, VersionState};
+use sanare_engine::service::fleet;
 
 use super::detectors::{is_inside, probe_signal};
 use super::hands::Hands;
@@ -146,6 +147,13 @@ impl House for LiveHouse {
     }
 
     fn mode(&self, application: &Application) -> Mode {
+        // What is about all services is told as long as anything is done to one of them.
+        let looks = |mode: Mode| matches!(mode, Mode::Observe | Mode::DryRun | Mode::Off);
+        if fleet().is_ok_and(|fleet| fleet == *application)
+            && self.setup.configuration.services.values().any(|service| !looks(service.mode))
+        {
+            return Mode::Ask;
+        }
         self.service(application).map_or(Mode::Observe, |service| service.mode)
     }
 

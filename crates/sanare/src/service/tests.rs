@@ -1,5 +1,7 @@
 //! A small service in this process that goes bad, watched and healed on a clock that the test moves.
 
+mod quiet;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 

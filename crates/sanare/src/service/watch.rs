@@ -11,15 +11,15 @@ use sanare_core::service::context::MovedBy;
 use sanare_core::service::history::{Marked, WentLive};
 use sanare_core::service::run::Change;
 use sanare_core::service::{
-    Application, ClosedBy, Component, Condition, Draft, Flag, Incident, IncidentFlag, Invalid, Moment, NotMade,
-    Observation, ObservedValue, ServiceStore, Source, Stamp, Status, StepName, Trust,
+    Application, ClosedBy, Component, Condition, Draft, Flag, IncidentFlag, Moment, NotMade, Observation,
+    ObservedValue, ServiceStore, Source, Stamp, Trust,
 };
 use sanare_detect::bank::{Bank, Finding, Settings};
 use sanare_detect::flapping::History;
-use sanare_detect::group::{Causes, Ill, Part};
-use sanare_detect::storm::Turn;
+use sanare_detect::group::Part;
 use sanare_engine::service::{Loop, Reported, Symptom};
 
+use super::calm::{Calm, Open};
 use super::detectors::{CLIENT, PERSON};
 use super::healer::{Pass, locked};
 use super::house::{LiveHouse, Memory};
@@ -32,8 +32,6 @@ const TOGETHER: usize = 500;
 const JUMP: u64 = 60_000;
 /// Observations that are looked through for versions when it begins.
 const LOOKED_THROUGH: usize = 50_000;
-/// Incidents among which one may explain another.
-const OPEN: usize = 500;
 /// Readings of one finding that become evidence.
 const EVIDENCE: usize = 5;
 /// The label by which a person's word is known.
@@ -50,14 +48,17 @@ pub(super) struct Watch {
     pending: VecDeque<(Finding, Vec<Observation>)>,
     /// What came of each fingerprint so far (S51).
     histories: BTreeMap<Digest, History>,
-    causes: Causes,
+    /// What has cleared while it flaps, and is not told as such yet.
+    owed: BTreeMap<Digest, Finding>,
+    calm: Calm,
 }
 
 impl Watch {
-    pub fn new(settings: Settings, causes: Causes, memory: Arc<Mutex<Memory>>) -> Self {
+    pub fn new(settings: Settings, calm: Calm, memory: Arc<Mutex<Memory>>) -> Self {
         let bank = Bank::new(Arc::new(settings));
-        let (pulse, pending, histories) = (Pulse::default(), VecDeque::new(), BTreeMap::new());
-        Self { bank, pulse, memory, clocks: None, pending, histories, causes }
+        let (pulse, pending) = (Pulse::default(), VecDeque::new());
+        let (histories, owed) = (BTreeMap::new(), BTreeMap::new());
+        Self { bank, pulse, memory, clocks: None, pending, histories, owed, calm }
     }
 
     /// Reads back which versions were live, and which of them persons call good.
@@ -107,22 +108,11 @@ impl Watch {
             }
         }
         self.pending.extend(self.bank.tick(now).into_iter().map(|finding| (finding, Vec::new())));
-        while let Some((finding, readings)) = self.pending.front().cloned() {
-            let symptom = Symptom { flags: self.flags(&finding, house)?, ..symptom(house, &finding, readings)? };
-            match acting.report(&symptom).map_err(fault)? {
-                Reported::Opened(_) | Reported::Reopened(_) => {
-                    pass.opened += 1;
-                    let fleet = house.setup.configuration.services.len();
-                    let turn = locked(&self.memory).weather.opened(&finding.application, finding.severity, now, fleet);
-                    stormy(turn, acting)?;
-                }
-                Reported::Nothing | Reported::Updated(_) => {}
-            }
-            self.pending.pop_front();
-        }
-        let turn = locked(&self.memory).weather.tick(now, house.setup.configuration.services.len());
-        stormy(turn, acting)?;
-        self.explain(house, acting)?;
+        self.settle(now);
+        self.calm.refresh(&*house.store, now)?;
+        self.tell(house, acting, &mut pass)?;
+        self.calm.weather(house, acting)?;
+        self.calm.look(house, acting)?;
         Ok(pass)
     }
 
@@ -183,8 +173,13 @@ impl Watch {
         }
     }
 
-    /// What the history of a fingerprint marks its incident with.
-    fn flags(&mut self, finding: &Finding, house: &LiveHouse) -> Result<BTreeSet<IncidentFlag>, StoreFault> {
+    /// What the history of a fingerprint marks its incident with, and how its condition is told: what flaps stays open
+    /// until it was quiet for half an hour (S51).
+    fn history(
+        &mut self,
+        finding: &Finding,
+        house: &LiveHouse,
+    ) -> Result<(BTreeSet<IncidentFlag>, Condition), StoreFault> {
         let history = self.histories.entry(finding.fingerprint.clone()).or_default();
         match finding.change.to {
             Condition::Firing => drop(history.fires(finding.at())),
@@ -196,63 +191,65 @@ impl Watch {
             Condition::Pending | Condition::Clearing => {}
         }
         history.settles(finding.at());
-        Ok(history.flags(finding.at()).into_iter().collect())
+        let flags: BTreeSet<IncidentFlag> = history.flags(finding.at()).into_iter().collect();
+        let mut condition = finding.change.to;
+        self.owed.remove(&finding.fingerprint);
+        if condition == Condition::Cleared && flags.contains(&IncidentFlag::Flapping) {
+            condition = Condition::Clearing;
+            self.owed.insert(finding.fingerprint.clone(), finding.clone());
+        }
+        Ok((flags, condition))
     }
 
-    /// Which open incident explains another is looked at anew: what is explained waits, and goes on when its cause has
-    /// cleared (S49).
-    fn explain(&self, house: &LiveHouse, acting: &Loop<'_>) -> Result<(), StoreFault> {
-        let all = house.store.newest_incidents(OPEN)?;
-        let open: Vec<&Incident> = all.iter().filter(|one| one.status() != Status::Closed).collect();
-        let ills: Vec<Ill> = open
-            .iter()
-            .map(|one| Ill {
-                part: (one.application.clone(), one.component.clone()),
-                kind: one.kind,
-                opened: one.opened,
-                firing: matches!(one.condition, Condition::Firing | Condition::Clearing),
-            })
+    /// What flapped and was quiet for long enough has cleared.
+    fn settle(&mut self, now: Moment) {
+        let settled: Vec<Digest> = self
+            .histories
+            .iter_mut()
+            .filter_map(|(print, history)| history.settles(now).then(|| print.clone()))
             .collect();
-        for (incident, cause) in open.iter().zip(self.causes.inhibited(&ills)) {
-            let cause = cause.and_then(|place| open.get(place)).map(|cause| cause.id.clone());
-            if cause == incident.inhibited_by || incident.step == StepName::Closed {
-                continue;
+        for print in settled {
+            let owed = self.owed.remove(&print);
+            self.pending.extend(owed.map(|mut finding| {
+                finding.change.at = now;
+                (finding, Vec::new())
+            }));
+        }
+        self.histories.retain(|_, history| !history.is_over(now));
+    }
+
+    /// Tells the loop of what was found, causes before what they may explain. What cannot be told stays.
+    fn tell(&mut self, house: &LiveHouse, acting: &Loop<'_>, pass: &mut Pass) -> Result<(), StoreFault> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let now = Moment::from_millis(house.clock.now());
+        let calm = &self.calm;
+        self.pending.make_contiguous().sort_by_key(|(finding, _)| !calm.is_cause(finding.kind));
+        let mut open = Open::read(&*house.store)?;
+        calm.forecast(self.pending.iter().map(|(finding, _)| finding), &open, house, acting)?;
+        while let Some((finding, readings)) = self.pending.front().cloned() {
+            let (mut flags, condition) = self.history(&finding, house)?;
+            if self.calm.silences(&finding, now) {
+                flags.insert(IncidentFlag::Silenced);
             }
-            let symptom = Symptom {
-                application: incident.application.clone(),
-                component: incident.component.clone(),
-                kind: incident.kind,
-                severity: None,
-                condition: incident.condition,
-                labels: Vec::new(),
-                evidence: Vec::new(),
-                flags: incident.flags.clone(),
-                inhibited_by: cause,
-            };
-            // An incident that labels tell apart is another one by its fingerprint: it is not explained.
-            let plain = sanare_core::service::incident::fingerprint(
-                &incident.application,
-                incident.kind,
-                &incident.component,
-                &[],
-            );
-            if plain == incident.fingerprint {
-                acting.report(&symptom).map_err(fault)?;
+            let inhibited_by = self.calm.cause(&finding, &open);
+            let symptom = Symptom { flags, condition, inhibited_by, ..symptom(house, &finding, readings)? };
+            match acting.report(&symptom).map_err(fault)? {
+                Reported::Opened(id) | Reported::Reopened(id) => {
+                    pass.opened += 1;
+                    open.note(&finding, &id, condition);
+                }
+                Reported::Updated(id) => open.note(&finding, &id, condition),
+                Reported::Nothing => {}
             }
+            self.pending.pop_front();
         }
         Ok(())
     }
 }
 
-/// Too many applications ill at once: what was asked is void, and runs stop where they look (S52).
-fn stormy(turn: Option<Turn>, acting: &Loop<'_>) -> Result<(), StoreFault> {
-    match turn {
-        Some(Turn::Began(_)) => acting.void_approvals(None, "too many services are ill at once").map(drop),
-        Some(Turn::Ended) | None => Ok(()),
-    }
-}
-
-fn fault(not_made: NotMade) -> StoreFault {
+pub(super) fn fault(not_made: NotMade) -> StoreFault {
     match not_made {
         NotMade::Store(fault) => fault,
         other => StoreFault::Corrupt(other.to_string()),
@@ -260,7 +257,7 @@ fn fault(not_made: NotMade) -> StoreFault {
 }
 
 /// Who depends on whom, by the configuration.
-pub(super) fn causes(configuration: &Configuration) -> Result<Causes, Invalid> {
+pub(super) fn depends_on(configuration: &Configuration) -> BTreeMap<Part, BTreeSet<Part>> {
     let parts = |application: &Application| {
         let service = configuration.services.get(application);
         let targets = service.map(|service| service.targets.as_slice()).unwrap_or_default();
@@ -276,7 +273,7 @@ pub(super) fn causes(configuration: &Configuration) -> Result<Causes, Invalid> {
             depends_on.entry(part.clone()).or_default().extend(needed.iter().cloned().chain(parts(application)));
         }
     }
-    Causes::new(&[], depends_on)
+    depends_on
 }
 
 /// Lets a draft in.
