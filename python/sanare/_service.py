@@ -6,6 +6,7 @@ Reporting costs about a microsecond, never waits and never raises for what comes
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import inspect
 import json
@@ -107,9 +108,13 @@ class Healer:
         self._ask(self._here().start)
 
     def close(self) -> None:
-        """Ends `run` after its pass."""
+        """Ends `run` after its pass; detection is kept, so that another process goes on with it at once."""
         if self._process == os.getpid():
             self._native.close()
+            # What could not be kept is found again in what is stored.
+            with contextlib.suppress(Exception):
+                if not self._native.is_running():
+                    self._native.rest()
 
     def incidents(self, limit: int = 100) -> list[dict[str, Any]]:
         """The newest incidents."""
@@ -180,6 +185,10 @@ class Healer:
     def lift_storm(self, application: str | None = None) -> None:
         """Lets runs go on although many services are ill at once: of one service, or of all."""
         self._ask(self._here().lift_storm, application)
+
+    def replay(self, application: str | None = None, *, since: datetime | None = None) -> dict[str, Any]:
+        """What these detectors would have opened in what was recorded. Nothing is stored, told or done."""
+        return dict(self._ask(self._here().replay, application, None if since is None else _seconds(since)))
 
     def explain(self, case: Mapping[str, Any]) -> dict[str, Any]:
         """What policy says of a case, and every rule's part in it."""

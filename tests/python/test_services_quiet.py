@@ -167,3 +167,69 @@ def test_a_storm_is_lifted_by_a_person(tmp_path: Path) -> None:
     assert lifted.returncode == 0 and lifted.stdout.startswith("lifted for all services: storm inc_")
     fleet.minutes(1)
     assert begun() == [*SIX, "fleet"]
+
+
+def test_a_new_healer_goes_on_where_the_old_one_was(tmp_path: Path) -> None:
+    old = Fleet(tmp_path, ["fraud"])
+    for _ in range(5):  # 20 of the 30 seconds
+        old.now += 5
+        old.services[0].observe("error_share", 0.5)
+        old.healer.run_once()
+    assert old.healer.incidents() == []
+    old.healer.close()
+    new = Fleet(tmp_path, ["fraud"])
+    new.now = old.now
+    for _ in range(2):
+        new.now += 5
+        new.services[0].observe("error_share", 0.5)
+        new.healer.run_once()
+    assert [one["kind"] for one in new.healer.incidents()] == ["error_rate_high"]
+    new.healer.close()
+    third = Fleet(tmp_path, ["fraud"])
+    third.now = new.now
+    third.minutes(7, 0.01)
+    assert [one["condition"] for one in third.healer.incidents()] == ["cleared"], "and it is not open for ever"
+
+
+def test_what_was_recorded_is_detected_again(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, ["fraud", "credit"])
+    nothing = fleet.command("detect", "replay")
+    assert nothing.returncode == 0 and nothing.stdout == "0 readings: 0 incidents would have opened\n"
+    fleet.minutes(2)
+    fleet.minutes(7, 0.01)
+    replayed = fleet.healer.replay()
+    assert replayed["readings"] == 108
+    assert [(one["application"], one["kind"], one["cleared"] is None) for one in replayed["opened"]] == [
+        ("fraud", "error_rate_high", False),
+        ("credit", "error_rate_high", False),
+    ]
+    shown = fleet.command("detect", "replay", "credit")
+    assert shown.returncode == 0, shown.stderr
+    line, last = shown.stdout.splitlines()
+    assert re.fullmatch(r"\S+ \S+  credit/application: error_rate_high \(high\) by `errors`, cleared \S+ \S+", line)
+    assert last.startswith("54 readings from ") and last.endswith(": 1 incident would have opened")
+    again = fleet.command("--json", "detect", "replay")
+    assert json.loads(again.stdout) == replayed
+    # Other settings over the same history.
+    strict = (tmp_path / "sanare.toml").read_text().replace("above = 0.1", "above = 0.6")
+    (tmp_path / "other.toml").write_text(strict)
+    assert (
+        json.loads(fleet.command("--json", "--config", str(tmp_path / "other.toml"), "detect", "replay").stdout)[
+            "opened"
+        ]
+        == []
+    )
+    assert fleet.command("detect", "replay", "frod").returncode == 4
+    assert fleet.command("detect", "replay", "--since", "yesterday").returncode == 2
+    with pytest.raises(sanare.Error, match="frod"):
+        fleet.healer.replay("frod")
+    since = datetime.fromtimestamp(fleet.now, timezone.utc)
+    assert fleet.healer.replay(since=since)["readings"] == 2
+
+
+def test_without_a_store_there_is_nothing_to_detect_in(tmp_path: Path) -> None:
+    (tmp_path / "sanare.toml").write_text(RULE.format(name="fraud"))
+    command = [sys.executable, "-m", "sanare", "--project", str(tmp_path), "detect", "replay"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4 and "nothing was recorded" in done.stderr
+    assert not (tmp_path / ".sanare").exists()

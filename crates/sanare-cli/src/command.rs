@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod detect;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;

@@ -94,6 +94,9 @@ enum Command {
     Incident(command::incident::Command),
     /// Propose an action for an incident of a service.
     Propose(command::incident::Propose),
+    /// Look at what detection finds.
+    #[command(subcommand)]
+    Detect(command::detect::Command),
     /// Silence incidents: they are recorded, nothing is begun and nobody is told.
     #[command(subcommand)]
     Silence(command::silence::Command),
@@ -153,6 +156,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::RunServices(arguments) => command::run_services::run(&context, &arguments),
         Command::Incident(command) => command::incident::run(&context, &command),
         Command::Propose(arguments) => command::incident::propose(&context, &arguments),
+        Command::Detect(command) => command::detect::run(&context, &command),
         Command::Silence(command) => command::silence::run(&context, &command),
         Command::Storm(command) => command::silence::storm(&context, &command),
         Command::Target(command) => command::incident::settle(&context, &command),

@@ -211,6 +211,26 @@ impl NativeHealer {
         quietly(py, || self.0.lift_storm(application.as_ref()))?.map(drop).map_err(failed)
     }
 
+    #[pyo3(signature = (application=None, since=None))]
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        application: Option<&str>,
+        since: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        let since = since.map(|since| micros(since).map(Moment::from_micros)).transpose()?;
+        let healer = &self.0;
+        let replay = || healer.setup().replay_detection_in(healer.store(), application.as_ref(), since);
+        let detected = quietly(py, replay)?.map_err(failed)?;
+        plain(py, &detected)
+    }
+
+    /// Keeps what detection knows, so that another process goes on with it at once.
+    fn rest(&self, py: Python<'_>) -> PyResult<()> {
+        quietly(py, || self.0.rest())?.map_err(failed)
+    }
+
     fn explain<'py>(&self, py: Python<'py>, case: &str) -> PyResult<Bound<'py, PyAny>> {
         let case: Case = serde_json::from_str(case).map_err(wrong)?;
         let (decision, rules) = quietly(py, || self.0.explain(&case))?;

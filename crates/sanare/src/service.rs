@@ -9,6 +9,7 @@ mod detectors;
 mod hands;
 mod healer;
 mod house;
+mod memoir;
 mod operation;
 mod pulse;
 mod queue;
@@ -22,8 +23,8 @@ pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Checked, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotSilenced, NotSimulated, Simulated,
-    checked, simulate, word,
+    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotReplayed, NotSilenced,
+    NotSimulated, Simulated, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
 pub use setup::{Setup, UnknownService};

@@ -18,6 +18,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     }
     if arguments.once {
         let pass = healer.run_once().map_err(Exit::store)?;
+        healer.rest().map_err(Exit::store)?;
         let text = format!("{} readings, {} incidents opened, {} steps", pass.stored, pass.opened, pass.steps);
         return Ok(Printed::text(if context.json { crate::command::pretty(&pass) } else { text }));
     }

@@ -62,8 +62,16 @@ impl Loop<'_> {
     /// # Errors
     /// [`NotMade::Conflict`] for a reading whose id has another content, [`NotMade::Store`].
     pub fn report(&self, symptom: &Symptom) -> Result<Reported, NotMade> {
+        self.report_with(symptom, &[])
+    }
+
+    /// The same, and what detection remembers of it in one transaction.
+    ///
+    /// # Errors
+    /// As [`Loop::report`].
+    pub fn report_with(&self, symptom: &Symptom, states: &[(String, Option<Vec<u8>>)]) -> Result<Reported, NotMade> {
         loop {
-            match self.reported(symptom) {
+            match self.reported(symptom, states) {
                 // Another report or a step came between: it is read again.
                 Err(NotMade::Moved(_) | NotMade::Open(_)) => {}
                 other => return other,
@@ -71,11 +79,12 @@ impl Loop<'_> {
         }
     }
 
-    fn reported(&self, symptom: &Symptom) -> Result<Reported, NotMade> {
+    fn reported(&self, symptom: &Symptom, states: &[(String, Option<Vec<u8>>)]) -> Result<Reported, NotMade> {
         let labels: Vec<(&str, &str)> =
             symptom.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let print = fingerprint(&symptom.application, symptom.kind, &symptom.component, &labels);
         let mut change = Change { now: self.world.clock.now(), ..Change::default() };
+        change.states.extend_from_slice(states);
         change.observations.extend(symptom.evidence.iter().map(|(seen, _)| seen.clone()));
         let newest = self.world.store.newest_of(&print)?;
         let firing = symptom.condition == Condition::Firing;

@@ -194,6 +194,15 @@ impl Healer {
         self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))
     }
 
+    /// Keeps what detection knows, and lets another process watch: after the last pass of this one.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn rest(&self) -> Result<(), StoreFault> {
+        let house = self.house();
+        locked(&self.inner.watch).rest(&house)
+    }
+
     /// The half of a pass that may act.
     fn act_once(&self) -> Result<u64, StoreFault> {
         let _one = locked(&self.inner.acting);
@@ -239,8 +248,9 @@ impl Healer {
             drop(self.act_once());
         }
         drop(looks.map(std::thread::JoinHandle::join));
-        // What came last is not lost.
+        // What came last is not lost, and whoever watches next need not wait.
         drop(self.watch_once());
+        drop(self.rest());
         self.inner.running.store(false, Ordering::SeqCst);
     }
 

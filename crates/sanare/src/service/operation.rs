@@ -2,6 +2,7 @@
 
 mod approvals;
 mod check;
+mod detect;
 mod explain;
 mod incidents;
 mod mark_good;
@@ -13,6 +14,7 @@ mod verify_ledger;
 
 pub use approvals::{Asked, NotAnswered};
 pub use check::{Checked, checked};
+pub use detect::{Detected, NotReplayed, WouldOpen};
 pub use explain::word;
 pub use incidents::NotFound;
 pub use people::NotByPerson;

@@ -8,6 +8,8 @@ use sanare_core::service::{
 };
 use sanare_effects::service::mlflow::registry::Alias;
 
+use serde::{Deserialize, Serialize};
+
 use super::detectors::{instance_signal, probe_signal, prometheus_source};
 use super::hands::Hands;
 
@@ -15,8 +17,30 @@ use super::hands::Hands;
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
     asked: BTreeMap<String, Moment>,
-    started: BTreeMap<(Application, Component), String>,
+    /// What outlives this process.
+    pub starts: Starts,
+}
+
+/// Since when processes run, and which version an alias names: another answer is an event, the first one is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Starts {
+    started: Vec<(Application, Component, String)>,
     aliases: BTreeMap<Application, Version>,
+}
+
+impl Starts {
+    /// Takes notice of a start; the one before it.
+    fn start(&mut self, application: &Application, component: &Component, start: &str) -> Option<String> {
+        let known = self.started.iter_mut().find(|(app, part, _)| app == application && part == component);
+        match known {
+            Some((_, _, before)) => Some(std::mem::replace(before, start.to_owned())),
+            None => {
+                self.started.push((application.clone(), component.clone(), start.to_owned()));
+                None
+            }
+        }
+    }
 }
 
 /// What was heard.
@@ -72,7 +96,7 @@ impl Pulse {
                 heard.serving.push((place.clone(), status));
             }
             if let Some(start) = answered.identity.get(Mark::StartTime) {
-                let before = self.started.insert(place.clone(), start.to_owned());
+                let before = self.starts.start(&place.0, &place.1, start);
                 if before.is_some_and(|before| before != start) {
                     heard.started.push(place);
                 }
@@ -117,7 +141,7 @@ impl Pulse {
                 continue;
             }
             let Ok(Alias::At(version)) = watched.registry.alias(&watched.model) else { continue };
-            let before = self.aliases.insert(application.clone(), version.clone());
+            let before = self.starts.aliases.insert(application.clone(), version.clone());
             if before.as_ref() == Some(&version) {
                 continue;
             }

@@ -1,6 +1,8 @@
 //! A small service in this process that goes bad, watched and healed on a clock that the test moves.
 
+mod dying;
 mod quiet;
+mod restart;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -23,6 +23,7 @@ use super::calm::{Calm, Open};
 use super::detectors::{CLIENT, PERSON};
 use super::healer::{Pass, locked};
 use super::house::{LiveHouse, Memory};
+use super::memoir::{Memoir, Now};
 use super::pulse::Pulse;
 use super::queue::Queue;
 
@@ -51,14 +52,17 @@ pub(super) struct Watch {
     /// What has cleared while it flaps, and is not told as such yet.
     owed: BTreeMap<Digest, Finding>,
     calm: Calm,
+    memoir: Memoir,
+    settings: Arc<Settings>,
 }
 
 impl Watch {
     pub fn new(settings: Settings, calm: Calm, memory: Arc<Mutex<Memory>>) -> Self {
-        let bank = Bank::new(Arc::new(settings));
+        let settings = Arc::new(settings);
+        let bank = Bank::new(Arc::clone(&settings));
         let (pulse, pending) = (Pulse::default(), VecDeque::new());
         let (histories, owed) = (BTreeMap::new(), BTreeMap::new());
-        Self { bank, pulse, memory, clocks: None, pending, histories, owed, calm }
+        Self { bank, pulse, memory, clocks: None, pending, histories, owed, calm, memoir: Memoir::default(), settings }
     }
 
     /// Reads back which versions were live, and which of them persons call good.
@@ -76,11 +80,13 @@ impl Watch {
         let clock = &*house.clock;
         let now = Moment::from_millis(clock.now());
         self.compare_clocks(clock);
+        self.take_up(house)?;
         let mut pass = Pass::default();
         let heard = self.pulse.beat(&house.hands, now);
         for ((application, component), health) in heard.serving {
             locked(&self.memory).serving.insert((application, component), health);
         }
+        let mut keeps = !heard.started.is_empty();
         for (application, component) in heard.started {
             self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
         }
@@ -109,11 +115,54 @@ impl Watch {
         }
         self.pending.extend(self.bank.tick(now).into_iter().map(|finding| (finding, Vec::new())));
         self.settle(now);
+        let calm = &self.calm;
+        self.pending.make_contiguous().sort_by_key(|(finding, _)| !calm.is_cause(finding.kind));
+        // What opens or clears is kept before it is told; what only threatens to is found again.
+        let tells =
+            self.pending.iter().any(|(finding, _)| matches!(finding.change.to, Condition::Firing | Condition::Cleared));
+        keeps |= tells || self.memoir.is_due(house);
+        if keeps {
+            self.keep(house)?;
+        }
         self.calm.refresh(&*house.store, now)?;
-        self.tell(house, acting, &mut pass)?;
+        self.tell(house, acting, tells, &mut pass)?;
         self.calm.weather(house, acting)?;
         self.calm.look(house, acting)?;
         Ok(pass)
+    }
+
+    /// Goes on where detection was, if this process is the one to do so now.
+    fn take_up(&mut self, house: &LiveHouse) -> Result<(), StoreFault> {
+        let Some(known) = self.memoir.take(house, &self.settings)? else { return Ok(()) };
+        (self.bank, self.pending, self.histories, self.owed) = (known.bank, known.pending, known.histories, known.owed);
+        self.pulse.starts = known.starts;
+        locked(&self.memory).weather = known.weather;
+        for _ in 0..known.told {
+            let Some((finding, _)) = self.pending.pop_front() else { break };
+            self.history(&finding, house)?;
+            self.memoir.tells(false);
+        }
+        Ok(())
+    }
+
+    /// Keeps what detection knows.
+    fn keep(&mut self, house: &LiveHouse) -> Result<(), StoreFault> {
+        let weather = locked(&self.memory).weather.clone();
+        let now = Now {
+            bank: &self.bank,
+            pending: &self.pending,
+            histories: &self.histories,
+            owed: &self.owed,
+            weather: &weather,
+            starts: &self.pulse.starts,
+        };
+        self.memoir.keep(house, &now)
+    }
+
+    /// Keeps what detection knows and lets another process go on with it.
+    pub fn rest(&mut self, house: &LiveHouse) -> Result<(), StoreFault> {
+        self.keep(house)?;
+        self.memoir.release(&*house.store)
     }
 
     /// Detects on readings and stores them with what that noted of them. A signal too many is not taken (S35).
@@ -219,13 +268,12 @@ impl Watch {
     }
 
     /// Tells the loop of what was found, causes before what they may explain. What cannot be told stays.
-    fn tell(&mut self, house: &LiveHouse, acting: &Loop<'_>, pass: &mut Pass) -> Result<(), StoreFault> {
+    fn tell(&mut self, house: &LiveHouse, acting: &Loop<'_>, is_kept: bool, pass: &mut Pass) -> Result<(), StoreFault> {
         if self.pending.is_empty() {
             return Ok(());
         }
         let now = Moment::from_millis(house.clock.now());
         let calm = &self.calm;
-        self.pending.make_contiguous().sort_by_key(|(finding, _)| !calm.is_cause(finding.kind));
         let mut open = Open::read(&*house.store)?;
         calm.forecast(self.pending.iter().map(|(finding, _)| finding), &open, house, acting)?;
         while let Some((finding, readings)) = self.pending.front().cloned() {
@@ -235,7 +283,9 @@ impl Watch {
             }
             let inhibited_by = self.calm.cause(&finding, &open);
             let symptom = Symptom { flags, condition, inhibited_by, ..symptom(house, &finding, readings)? };
-            match acting.report(&symptom).map_err(fault)? {
+            let states = self.memoir.tells(is_kept);
+            let reported = acting.report_with(&symptom, &states).inspect_err(|_| self.memoir.did_not_tell());
+            match reported.map_err(fault)? {
                 Reported::Opened(id) | Reported::Reopened(id) => {
                     pass.opened += 1;
                     open.note(&finding, &id, condition);

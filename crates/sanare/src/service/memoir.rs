@@ -1,0 +1,246 @@
+//! What detection goes on from after a restart: conditions, timers, what was found and not told yet (S19, S36).
+//!
+//! One process at a time keeps it, by a lease; it is read back by whoever has the lease next, and what was stored since is
+//! fed again. What was found is kept before it is told, and that it was told is kept with the telling: nothing is told twice
+//! and nothing is lost, wherever the process dies.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use sanare_core::hash::Digest;
+use sanare_core::port::StoreFault;
+use sanare_core::port::store::Lease;
+use sanare_core::service::run::Change;
+use sanare_core::service::{Moment, NotMade, Observation, ServiceStore};
+use sanare_detect::bank::{Bank, Finding, Replay, Saved, Settings};
+use sanare_detect::flapping::History;
+use sanare_detect::storm::Weather;
+use serde::{Deserialize, Serialize};
+
+use super::house::LiveHouse;
+use super::pulse::Starts;
+use super::watch::fault;
+
+/// How often it is kept, in milliseconds (S36).
+const EVERY: u64 = 30_000;
+/// How long a process that is gone keeps others from going on, in milliseconds.
+const LEASE: u64 = 10_000;
+/// The form of the head.
+const VERSION: u32 = 1;
+/// Observations that are read together.
+const TOGETHER: usize = 1_000;
+/// The lease, and where all of it is kept.
+const KEY: &str = "detection";
+const HEAD: &str = "detection/head";
+const TOLD: &str = "detection/told";
+const BANK: &str = "detection/bank/";
+
+/// Everything that detection knows, beside the bank's states.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    version: u32,
+    /// Who kept it.
+    holder: String,
+    /// When.
+    at: Moment,
+    /// Observations up to this place are in it.
+    sequence: u64,
+    /// The number, among all that were ever found, of the first of `pending`.
+    first: u64,
+    pending: VecDeque<(Finding, Vec<Observation>)>,
+    histories: Vec<(Digest, History)>,
+    owed: Vec<Finding>,
+    weather: Weather,
+    starts: Starts,
+}
+
+/// The same, as it is kept.
+#[derive(Serialize)]
+struct Kept<'a> {
+    version: u32,
+    holder: &'a str,
+    at: Moment,
+    sequence: u64,
+    first: u64,
+    pending: &'a VecDeque<(Finding, Vec<Observation>)>,
+    histories: Vec<(&'a Digest, &'a History)>,
+    owed: Vec<&'a Finding>,
+    weather: &'a Weather,
+    starts: &'a Starts,
+}
+
+/// What is to be kept.
+pub(super) struct Now<'a> {
+    pub bank: &'a Bank,
+    pub pending: &'a VecDeque<(Finding, Vec<Observation>)>,
+    pub histories: &'a BTreeMap<Digest, History>,
+    pub owed: &'a BTreeMap<Digest, Finding>,
+    pub weather: &'a Weather,
+    pub starts: &'a Starts,
+}
+
+/// What is kept, as it is taken up again.
+pub(super) struct Known {
+    pub bank: Bank,
+    pub pending: VecDeque<(Finding, Vec<Observation>)>,
+    /// Of `pending` so many at its front were told before the process died.
+    pub told: usize,
+    pub histories: BTreeMap<Digest, History>,
+    pub owed: BTreeMap<Digest, Finding>,
+    pub weather: Weather,
+    pub starts: Starts,
+}
+
+/// The one that keeps it.
+#[derive(Debug, Default)]
+pub(super) struct Memoir {
+    holder: String,
+    lease: Option<Lease>,
+    /// What is stored, by key: only what has changed is stored anew.
+    stored: BTreeMap<String, Digest>,
+    kept: Option<u64>,
+    /// Findings told so far, ever.
+    told: u64,
+}
+
+impl Memoir {
+    /// Takes the lease, or goes on having it. Where another process had it meanwhile, or this one is new, what is kept is
+    /// read back and what was stored since is fed again.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn take(&mut self, house: &LiveHouse, settings: &Arc<Settings>) -> Result<Option<Known>, StoreFault> {
+        let store = &*house.store;
+        if self.holder.is_empty() {
+            self.holder = format!("watch/{:020x}", house.clock.chance());
+        }
+        let before = self.lease.take().map(|lease| lease.fence);
+        self.lease = store.lease(KEY, &self.holder, house.clock.now(), LEASE)?;
+        match &self.lease {
+            Some(lease) if before != Some(lease.fence) => self.read(store, settings),
+            _ => Ok(None),
+        }
+    }
+
+    fn read(&mut self, store: &dyn ServiceStore, settings: &Arc<Settings>) -> Result<Option<Known>, StoreFault> {
+        let head = store.states(HEAD)?.pop().and_then(|(_, bytes)| serde_json::from_slice::<Head>(&bytes).ok());
+        // A form that this version does not know is no form to guess at: detection begins anew.
+        let Some(head) = head.filter(|head| head.version == VERSION) else { return Ok(None) };
+        if head.holder == self.holder {
+            return Ok(None);
+        }
+        let rows = store.states(BANK)?;
+        self.stored = rows.iter().map(|(key, state)| (key.clone(), Digest::of(state))).collect();
+        let records =
+            rows.into_iter().filter_map(|(key, state)| Some((key.strip_prefix(BANK)?.to_owned(), state))).collect();
+        let Ok(bank) = Bank::load(Arc::clone(settings), &Saved { sequence: head.sequence, records }) else {
+            return Ok(None);
+        };
+        let told = store.states(TOLD)?.pop().and_then(|(_, bytes)| serde_json::from_slice::<u64>(&bytes).ok());
+        let told = told.unwrap_or_default().max(head.first);
+        let mut known = Known {
+            bank,
+            told: usize::try_from(told - head.first).unwrap_or(usize::MAX).min(head.pending.len()),
+            pending: head.pending,
+            histories: head.histories.into_iter().collect(),
+            owed: head.owed.into_iter().map(|finding| (finding.fingerprint.clone(), finding)).collect(),
+            weather: head.weather,
+            starts: head.starts,
+        };
+        self.told = head.first;
+        feed(store, &mut known, head.sequence, head.at)?;
+        Ok(Some(known))
+    }
+
+    /// Whether it is time to keep it.
+    pub fn is_due(&self, house: &LiveHouse) -> bool {
+        let now = house.clock.elapsed();
+        self.lease.is_some() && self.kept.is_none_or(|kept| now.saturating_sub(kept) >= EVERY)
+    }
+
+    /// Keeps all of it, in one transaction; nothing where another process has the lease.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn keep(&mut self, house: &LiveHouse, known: &Now<'_>) -> Result<(), StoreFault> {
+        let Some(lease) = self.lease.clone() else { return Ok(()) };
+        let (store, now) = (&*house.store, house.clock.now());
+        let head = Kept {
+            version: VERSION,
+            holder: &self.holder,
+            at: Moment::from_millis(now),
+            sequence: store.newest_sequence()?,
+            first: self.told,
+            pending: known.pending,
+            histories: known.histories.iter().collect(),
+            owed: known.owed.values().collect(),
+            weather: known.weather,
+            starts: known.starts,
+        };
+        let head = serde_json::to_vec(&head).map_err(|error| StoreFault::Unusable(error.to_string()))?;
+        let mut states = vec![(HEAD.to_owned(), Some(head))];
+        let mut stored = BTreeMap::new();
+        for (key, state) in known.bank.save().records {
+            let (key, digest) = (format!("{BANK}{key}"), Digest::of(&state));
+            if self.stored.get(&key) != Some(&digest) {
+                states.push((key.clone(), Some(state)));
+            }
+            stored.insert(key, digest);
+        }
+        states.extend(self.stored.keys().filter(|key| !stored.contains_key(*key)).map(|key| (key.clone(), None)));
+        match store.commit(&Change { now, under: vec![lease], states, ..Change::default() }) {
+            Ok(_) => {
+                (self.stored, self.kept) = (stored, Some(house.clock.elapsed()));
+                Ok(())
+            }
+            // It took so long that another process took over: that one keeps it now.
+            Err(NotMade::LeaseLost(_)) => {
+                self.lease = None;
+                Ok(())
+            }
+            Err(other) => Err(fault(other)),
+        }
+    }
+
+    /// One more was told: what is stored with the telling.
+    pub fn tells(&mut self, is_kept: bool) -> Vec<(String, Option<Vec<u8>>)> {
+        self.told += 1;
+        match self.lease {
+            Some(_) if is_kept => vec![(TOLD.to_owned(), Some(self.told.to_string().into_bytes()))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// It could not be told after all.
+    pub fn did_not_tell(&mut self) {
+        self.told = self.told.saturating_sub(1);
+    }
+
+    /// Gives the lease back, so that the next process need not wait.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn release(&mut self, store: &dyn ServiceStore) -> Result<(), StoreFault> {
+        self.lease.take().map_or(Ok(()), |lease| store.release(&lease))
+    }
+}
+
+/// Feeds what was stored after a place, and the time between.
+fn feed(store: &dyn ServiceStore, known: &mut Known, after: u64, since: Moment) -> Result<(), StoreFault> {
+    let empty = Bank::new(Arc::new(Settings::default()));
+    let mut replay = Replay::of(std::mem::replace(&mut known.bank, empty), Some(since));
+    let mut after = after;
+    loop {
+        let observations = store.observations_after(after, TOGETHER)?;
+        let Some(last) = observations.last() else { break };
+        after = last.sequence;
+        for one in observations {
+            let (passed, own) = replay.feed(&one);
+            known.pending.extend(passed.into_iter().map(|finding| (finding, Vec::new())));
+            known.pending.extend(own.into_iter().map(|finding| (finding, vec![one.clone()])));
+        }
+    }
+    known.bank = replay.bank;
+    Ok(())
+}
