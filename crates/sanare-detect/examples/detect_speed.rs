@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sanare_core::id::Id;
+use sanare_core::service::config::{Aggregate, Bound, RuleSettings};
 use sanare_core::service::moment::{DAY, SECOND};
 use sanare_core::service::{
     Application, Component, IncidentKind, Invalid, Labels, Moment, Observation, ObservedValue, Signal, Source, Trust,
 };
 use sanare_detect::bank::{Bank, Settings, replay};
 use sanare_detect::group::{Causes, Ill, Inhibition, Scope};
-use sanare_detect::threshold::{Bound, Rule, RuleDraft};
-use sanare_detect::window::Aggregate;
+use sanare_detect::threshold::Rule;
 
 const START: u64 = 20_000 * DAY;
 const APPLICATIONS: usize = 10;
@@ -77,7 +77,7 @@ fn settings(signals: usize) -> Result<Settings, Invalid> {
             0 => (Aggregate::Mean, Some(60 * SECOND)),
             _ => (Aggregate::Last, None),
         };
-        let draft = RuleDraft {
+        let draft = RuleSettings {
             id: format!("rule-{number}"),
             component: None,
             signal: Signal::parse(format!("signal_{number}"))?,
@@ -93,6 +93,7 @@ fn settings(signals: usize) -> Result<Settings, Invalid> {
             kind: IncidentKind::LatencyHigh,
             severity: None,
             distinct: Vec::new(),
+            line: 0,
         };
         for number in 0..APPLICATIONS {
             rules.push((application(number)?, Rule::new(draft.clone())?));

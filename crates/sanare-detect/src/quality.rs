@@ -1,11 +1,11 @@
 //! Quality with labels: a number with its sample count, bad only if its whole 95 % interval is beyond the bound (S46).
 
+use sanare_core::service::config::Bound;
 use sanare_core::service::{Invalid, Moment};
 use serde::{Deserialize, Serialize};
 
 use crate::drift::statistics::wilson;
 use crate::hold::{Change, Held, Hold, Sight};
-use crate::threshold::Bound;
 
 /// Samples below which nothing is said.
 const FEW: u64 = 30;
@@ -164,10 +164,10 @@ fn auc_error(auc: f64, positives: u64, negatives: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use sanare_core::service::Moment;
+    use sanare_core::service::config::Bound;
     use sanare_core::service::moment::{DAY, HOUR};
 
     use super::{Finding, QualityReading, QualityRule, QualityWatch, Spread, auc_error, interval};
-    use crate::threshold::Bound;
 
     fn reading(hour: u64, value: f64, samples: u64, spread: Spread) -> QualityReading {
         let from = Moment::from_micros(20_000 * DAY + hour * HOUR);

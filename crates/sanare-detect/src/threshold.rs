@@ -1,14 +1,13 @@
 //! Threshold rules: a number out of bounds for long enough (S37).
 
-use std::collections::BTreeMap;
-
+use sanare_core::service::config::{Aggregate, Bound, RuleSettings};
 use sanare_core::service::moment::{MINUTE, SECOND};
-use sanare_core::service::{Component, Condition, IncidentKind, Invalid, Labels, Moment, Severity, Signal};
+use sanare_core::service::{Component, Condition, Invalid, Labels, Moment, Severity, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::hold::{Change, Held, Hold, Sight};
 use crate::reading::{Input, Reading};
-use crate::window::{Aggregate, Window};
+use crate::window::Window;
 
 /// Nothing that a rule measures may be shorter.
 const FLOOR: u64 = 5 * SECOND;
@@ -19,55 +18,10 @@ const OF_MOST: u8 = 20;
 /// What a pulled sample of unknown age may hide: Prometheus' look-back (S27).
 const LOOK_BACK: u64 = 5 * MINUTE;
 
-/// The side on which a number is bad.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Bound {
-    /// Bad when it is larger.
-    Above(f64),
-    /// Bad when it is smaller.
-    Below(f64),
-}
-
-/// What an owner wrote of a rule; [`Rule::new`] checks it. Times are in microseconds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RuleDraft {
-    /// Its name in the configuration.
-    pub id: String,
-    /// The component that it is about; `None` for whichever sends the signal.
-    pub component: Option<Component>,
-    /// The signal that it watches.
-    pub signal: Signal,
-    /// Only readings that carry these labels.
-    pub labels: BTreeMap<String, String>,
-    /// The bound.
-    pub bound: Bound,
-    /// The bound that it has to be within to clear; the bound itself if absent.
-    pub clear: Option<f64>,
-    /// How long it has to be out of bounds; a minute if absent.
-    pub pending: Option<u64>,
-    /// How long it has to be within them to clear; five minutes if absent.
-    pub keep: Option<u64>,
-    /// So many of so many readings out of bounds make one bad reading.
-    pub of: Option<(u8, u8)>,
-    /// What of the window is compared.
-    pub aggregate: Aggregate,
-    /// The window, for anything but the last reading.
-    pub window: Option<u64>,
-    /// How often the signal is expected, if that is configured.
-    pub every: Option<u64>,
-    /// What it opens.
-    pub kind: IncidentKind,
-    /// How bad that is; the kind's own severity if absent.
-    pub severity: Option<Severity>,
-    /// Labels whose values tell incidents of this rule apart (S48).
-    pub distinct: Vec<String>,
-}
-
 /// A rule that was checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    draft: RuleDraft,
+    draft: RuleSettings,
     clear: f64,
     hold: Hold,
     window: u64,
@@ -95,7 +49,7 @@ impl Rule {
     ///
     /// # Errors
     /// [`Invalid`] for the first field that makes no sense.
-    pub fn new(draft: RuleDraft) -> Result<Self, Invalid> {
+    pub fn new(draft: RuleSettings) -> Result<Self, Invalid> {
         let clear = clear_of(&draft)?;
         let at_least = |field: &str, length: u64| match length {
             FLOOR.. => Ok(length),
@@ -123,7 +77,7 @@ impl Rule {
     }
 
     /// What the owner wrote.
-    pub fn draft(&self) -> &RuleDraft {
+    pub fn draft(&self) -> &RuleSettings {
         &self.draft
     }
 
@@ -209,7 +163,7 @@ impl Watch {
     }
 }
 
-fn clear_of(draft: &RuleDraft) -> Result<f64, Invalid> {
+fn clear_of(draft: &RuleSettings) -> Result<f64, Invalid> {
     let (field, bound) = match draft.bound {
         Bound::Above(bound) => ("above", bound),
         Bound::Below(bound) => ("below", bound),
@@ -228,7 +182,7 @@ fn clear_of(draft: &RuleDraft) -> Result<f64, Invalid> {
     Ok(clear)
 }
 
-fn window_of(draft: &RuleDraft) -> Result<u64, Invalid> {
+fn window_of(draft: &RuleSettings) -> Result<u64, Invalid> {
     if let Aggregate::Quantile(share) = draft.aggregate {
         if !(0.0..=1.0).contains(&share) {
             return Err(Invalid::new("aggregate", "is a quantile outside of 0 to 1"));

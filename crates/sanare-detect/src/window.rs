@@ -1,29 +1,12 @@
 //! The newest readings of a signal and what a rule makes of them.
 
 use sanare_core::service::Moment;
+use sanare_core::service::config::Aggregate;
 use sanare_core::service::moment::SECOND;
 use serde::{Deserialize, Serialize};
 
 /// Readings that a window holds; of more, the newest count.
 pub const HELD: usize = 200;
-
-/// How the readings of a window become one number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Aggregate {
-    /// The newest.
-    Last,
-    /// Their mean.
-    Mean,
-    /// The largest.
-    Max,
-    /// The smallest.
-    Min,
-    /// Growth of a counter per second; a counter that falls has started again at 0.
-    Rate,
-    /// The number below which this share of them lies, interpolated between neighbours.
-    Quantile(f64),
-}
 
 /// Readings in the order of their times.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +91,9 @@ fn quantile(mut values: Vec<f64>, share: f64) -> Option<f64> {
 mod tests {
     use sanare_core::service::Moment;
 
-    use super::{Aggregate, Window};
+    use sanare_core::service::config::Aggregate;
+
+    use super::Window;
 
     fn check(readings: &[(u64, f64)], aggregate: Aggregate) -> Option<f64> {
         let mut window = Window::default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sanare_core::id::Id;
+use sanare_core::service::config::{Bound, RuleSettings};
 use sanare_core::service::moment::{DAY, HOUR, MINUTE, SECOND};
 use sanare_core::service::{
     Application, Component, Flag, Health, IncidentKind, Labels, Moment, Observation, ObservedValue, Severity, Signal,
@@ -16,8 +17,8 @@ use crate::budget::{Budget, Form};
 use crate::health::Sign;
 use crate::order::Order;
 use crate::presence::Expect;
+use crate::threshold::Rule;
 use crate::threshold::tests::draft;
-use crate::threshold::{Bound, Rule, RuleDraft};
 
 mod whole;
 
@@ -62,7 +63,7 @@ fn with(mut observation: Observation, key: &str, value: &str) -> Observation {
 }
 
 fn rule(id: &str, name: &str, bound: Bound, kind: IncidentKind) -> (Application, Rule) {
-    let draft = RuleDraft { id: id.to_owned(), signal: signal(name), kind, keep: Some(MINUTE), ..draft(bound) };
+    let draft = RuleSettings { id: id.to_owned(), signal: signal(name), kind, keep: Some(MINUTE), ..draft(bound) };
     (app(), Rule::new(draft).expect("a rule"))
 }
 

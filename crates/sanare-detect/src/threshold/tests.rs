@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use sanare_core::service::config::{Aggregate, Bound, RuleSettings};
 use sanare_core::service::moment::SECOND;
 use sanare_core::service::{Component, IncidentKind, Labels, Moment, Severity, Signal};
 
-use super::{Bound, Rule, RuleDraft, Watch};
+use super::{Rule, Watch};
 use crate::reading::{Input, Reading};
-use crate::window::Aggregate;
 
 const START: u64 = 1_000_000 * SECOND;
 
-pub(crate) fn draft(bound: Bound) -> RuleDraft {
-    RuleDraft {
+pub(crate) fn draft(bound: Bound) -> RuleSettings {
+    RuleSettings {
         id: "p99".to_owned(),
         component: None,
         signal: Signal::parse("latency_p99_ms").expect("a name"),
@@ -29,12 +29,13 @@ pub(crate) fn draft(bound: Bound) -> RuleDraft {
         kind: IncidentKind::LatencyHigh,
         severity: None,
         distinct: Vec::new(),
+        line: 0,
     }
 }
 
 /// A reading every ten seconds; `n` is NaN, `m` the news that the signal is missing, `l5` a late reading of 5 that belongs
 /// five seconds before. Answer: the changes, as second and first letter.
-fn check(draft: RuleDraft, series: &str) -> String {
+fn check(draft: RuleSettings, series: &str) -> String {
     let rule = match Rule::new(draft) {
         Ok(rule) => rule,
         Err(invalid) => return format!("refused: {}", invalid.field),
@@ -68,8 +69,8 @@ fn letter(word: &str) -> &str {
     }
 }
 
-fn quick(bound: Bound) -> RuleDraft {
-    RuleDraft { pending: Some(20 * SECOND), keep: Some(20 * SECOND), ..draft(bound) }
+fn quick(bound: Bound) -> RuleSettings {
+    RuleSettings { pending: Some(20 * SECOND), keep: Some(20 * SECOND), ..draft(bound) }
 }
 
 #[test]
@@ -79,10 +80,10 @@ fn a_bound_and_its_hysteresis() {
     assert_eq!(check(above(), "501 501 501 501"), "0p 20F");
     assert_eq!(check(above(), "501 400 501 501"), "0p 10. 20p");
     assert_eq!(check(above(), "501 501 501 400 400 400 400"), "0p 20F 30c 50.");
-    let clear = || RuleDraft { clear: Some(400.0), ..above() };
+    let clear = || RuleSettings { clear: Some(400.0), ..above() };
     assert_eq!(check(clear(), "501 501 501 450 450 450 450"), "0p 20F", "not within `clear`");
     assert_eq!(check(clear(), "501 501 501 400 450 400 400 400"), "0p 20F 30c 40F 50c 70.");
-    let below = RuleDraft { clear: Some(20.0), ..quick(Bound::Below(10.0)) };
+    let below = RuleSettings { clear: Some(20.0), ..quick(Bound::Below(10.0)) };
     assert_eq!(check(below, "9 9 9 15 20 20 20"), "0p 20F 40c 60.");
 }
 
@@ -110,13 +111,13 @@ fn missing_and_numberless_readings_prove_nothing() {
 fn late_readings_decide_nothing_but_correct_an_open_window() {
     assert_eq!(check(quick(Bound::Above(500.0)), "1 l900 l900 l900 l900"), "");
     assert_eq!(check(quick(Bound::Above(500.0)), "501 501 501 l1 l1 l1"), "0p 20F");
-    let max = || RuleDraft { aggregate: Aggregate::Max, window: Some(60 * SECOND), ..quick(Bound::Above(500.0)) };
+    let max = || RuleSettings { aggregate: Aggregate::Max, window: Some(60 * SECOND), ..quick(Bound::Above(500.0)) };
     assert_eq!(check(max(), "1 1 1 l900 1 1 1"), "40p 60F", "the next reading in order sees it");
 }
 
 #[test]
 fn so_many_of_so_many() {
-    let three = || RuleDraft { of: Some((3, 5)), ..quick(Bound::Above(500.0)) };
+    let three = || RuleSettings { of: Some((3, 5)), ..quick(Bound::Above(500.0)) };
     assert_eq!(check(three(), "501 1 501 1 501 1 501 501"), "40p 50. 60p");
     assert_eq!(check(three(), "501 501 501 501 501 1 1 1 1 1"), "20p 40F 70c 90.");
     assert_eq!(check(three(), "501 501 1 1 1 501 501"), "");
@@ -124,35 +125,35 @@ fn so_many_of_so_many() {
 
 #[test]
 fn aggregates_over_a_window() {
-    let mean = || RuleDraft { aggregate: Aggregate::Mean, window: Some(40 * SECOND), ..quick(Bound::Above(500.0)) };
+    let mean = || RuleSettings { aggregate: Aggregate::Mean, window: Some(40 * SECOND), ..quick(Bound::Above(500.0)) };
     assert_eq!(check(mean(), "400 400 400 2000 400 400 400 400 400"), "30p 50F 70c", "one spike is in four means");
-    let rate = RuleDraft { aggregate: Aggregate::Rate, window: Some(30 * SECOND), ..quick(Bound::Below(2.0)) };
+    let rate = RuleSettings { aggregate: Aggregate::Rate, window: Some(30 * SECOND), ..quick(Bound::Below(2.0)) };
     assert_eq!(check(rate, "0 100 200 210 211 212 213"), "40p 60F");
-    let narrow = RuleDraft { aggregate: Aggregate::Mean, window: Some(5 * SECOND), ..quick(Bound::Above(500.0)) };
+    let narrow = RuleSettings { aggregate: Aggregate::Mean, window: Some(5 * SECOND), ..quick(Bound::Above(500.0)) };
     assert_eq!(check(narrow, &"900 ".repeat(30)), "", "a window that never holds two readings never fires");
 }
 
 #[test]
 fn rules_that_make_no_sense_are_refused() {
     let above = || draft(Bound::Above(500.0));
-    assert_eq!(check(RuleDraft { clear: Some(501.0), ..above() }, ""), "refused: clear");
-    assert_eq!(check(RuleDraft { clear: Some(9.0), ..draft(Bound::Below(10.0)) }, ""), "refused: clear");
-    assert_eq!(check(RuleDraft { clear: Some(f64::NAN), ..above() }, ""), "refused: clear");
+    assert_eq!(check(RuleSettings { clear: Some(501.0), ..above() }, ""), "refused: clear");
+    assert_eq!(check(RuleSettings { clear: Some(9.0), ..draft(Bound::Below(10.0)) }, ""), "refused: clear");
+    assert_eq!(check(RuleSettings { clear: Some(f64::NAN), ..above() }, ""), "refused: clear");
     assert_eq!(check(draft(Bound::Above(f64::INFINITY)), ""), "refused: above");
     assert_eq!(check(draft(Bound::Below(f64::NAN)), ""), "refused: below");
-    assert_eq!(check(RuleDraft { pending: Some(1_000), ..above() }, ""), "refused: for");
-    assert_eq!(check(RuleDraft { keep: Some(1_000), ..above() }, ""), "refused: keep");
-    assert_eq!(check(RuleDraft { of: Some((6, 5)), ..above() }, ""), "refused: of");
-    assert_eq!(check(RuleDraft { of: Some((0, 5)), ..above() }, ""), "refused: of");
-    assert_eq!(check(RuleDraft { of: Some((3, 21)), ..above() }, ""), "refused: of");
-    assert_eq!(check(RuleDraft { id: " ".to_owned(), ..above() }, ""), "refused: id");
-    let mean = |window, every| RuleDraft { aggregate: Aggregate::Mean, window, every, ..above() };
+    assert_eq!(check(RuleSettings { pending: Some(1_000), ..above() }, ""), "refused: for");
+    assert_eq!(check(RuleSettings { keep: Some(1_000), ..above() }, ""), "refused: keep");
+    assert_eq!(check(RuleSettings { of: Some((6, 5)), ..above() }, ""), "refused: of");
+    assert_eq!(check(RuleSettings { of: Some((0, 5)), ..above() }, ""), "refused: of");
+    assert_eq!(check(RuleSettings { of: Some((3, 21)), ..above() }, ""), "refused: of");
+    assert_eq!(check(RuleSettings { id: " ".to_owned(), ..above() }, ""), "refused: id");
+    let mean = |window, every| RuleSettings { aggregate: Aggregate::Mean, window, every, ..above() };
     assert_eq!(check(mean(None, None), ""), "refused: window");
     assert_eq!(check(mean(Some(4 * SECOND), None), ""), "refused: window");
     assert_eq!(check(mean(Some(59 * SECOND), Some(30 * SECOND)), ""), "refused: window");
     assert_eq!(check(mean(Some(60 * SECOND), Some(30 * SECOND)), ""), "");
-    assert_eq!(check(RuleDraft { window: Some(60 * SECOND), ..above() }, ""), "refused: window");
-    let quantile = RuleDraft { aggregate: Aggregate::Quantile(1.5), window: Some(60 * SECOND), ..above() };
+    assert_eq!(check(RuleSettings { window: Some(60 * SECOND), ..above() }, ""), "refused: window");
+    let quantile = RuleSettings { aggregate: Aggregate::Quantile(1.5), window: Some(60 * SECOND), ..above() };
     assert_eq!(check(quantile, ""), "refused: aggregate");
 }
 
@@ -187,7 +188,7 @@ fn readings_of_unknown_age_clear_later() {
 proptest! {
     #[test]
     fn a_state_is_small_and_finite(values in prop::collection::vec(any::<f64>(), 1..500)) {
-        let aggregate = RuleDraft { aggregate: Aggregate::Mean, window: Some(86_400 * SECOND), ..draft(Bound::Above(0.5)) };
+        let aggregate = RuleSettings { aggregate: Aggregate::Mean, window: Some(86_400 * SECOND), ..draft(Bound::Above(0.5)) };
         let rule = Rule::new(aggregate).expect("a rule");
         let mut watch = Watch::default();
         for (place, value) in values.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The configuration as detectors want it; what a detector refuses is told with the line that it stands on.
 
-use sanare_core::service::config::{Aggregate, Bound, CountForm, ProbeRole};
+use sanare_core::service::config::{Bound, CountForm, ProbeRole};
 use sanare_core::service::moment::DAY;
 use sanare_core::service::{Invalid, Signal, Source};
 use sanare_core::settings::Trouble;
@@ -10,8 +10,7 @@ use sanare_detect::health::Sign;
 use sanare_detect::order::Order;
 use sanare_detect::presence::Expect;
 use sanare_detect::quality::{QualityRule, Spread};
-use sanare_detect::threshold::{self, Rule, RuleDraft};
-use sanare_detect::window;
+use sanare_detect::threshold::Rule;
 
 use super::setup::{Setup, trouble};
 
@@ -46,11 +45,10 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
     };
     for (application, service) in &setup.configuration.services {
         for rule in &service.rules {
-            let draft = draft(rule);
             if let Some(every) = rule.every {
                 settings.expects.insert(rule.signal.clone(), Expect { every: Some(every), ..Expect::default() });
             }
-            match Rule::new(draft) {
+            match Rule::new(rule.clone()) {
                 Ok(rule) => settings.rules.push((application.clone(), rule)),
                 Err(invalid) => wrong(rule.line, format!("service.{application}.rule"), invalid),
             }
@@ -72,7 +70,7 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
             }
         }
         for quality in &service.qualities {
-            match QualityRule::new(bound(quality.bound)) {
+            match QualityRule::new(quality.bound) {
                 Ok(rule) => settings.qualities.push(QualityFor {
                     id: quality.id.clone(),
                     application: application.clone(),
@@ -129,39 +127,5 @@ pub(super) fn is_inside(rule: &sanare_core::service::config::RuleSettings, numbe
     match rule.bound {
         Bound::Above(bound) => number <= rule.clear.unwrap_or(bound),
         Bound::Below(bound) => number >= rule.clear.unwrap_or(bound),
-    }
-}
-
-fn bound(bound: Bound) -> threshold::Bound {
-    match bound {
-        Bound::Above(bound) => threshold::Bound::Above(bound),
-        Bound::Below(bound) => threshold::Bound::Below(bound),
-    }
-}
-
-fn draft(rule: &sanare_core::service::config::RuleSettings) -> RuleDraft {
-    RuleDraft {
-        id: rule.id.clone(),
-        component: rule.component.clone(),
-        signal: rule.signal.clone(),
-        labels: rule.labels.clone(),
-        bound: bound(rule.bound),
-        clear: rule.clear,
-        pending: rule.pending,
-        keep: rule.keep,
-        of: rule.of,
-        aggregate: match rule.aggregate {
-            Aggregate::Last => window::Aggregate::Last,
-            Aggregate::Mean => window::Aggregate::Mean,
-            Aggregate::Max => window::Aggregate::Max,
-            Aggregate::Min => window::Aggregate::Min,
-            Aggregate::Rate => window::Aggregate::Rate,
-            Aggregate::Quantile(share) => window::Aggregate::Quantile(share),
-        },
-        window: rule.window,
-        every: rule.every,
-        kind: rule.kind,
-        severity: rule.severity,
-        distinct: rule.distinct.clone(),
     }
 }

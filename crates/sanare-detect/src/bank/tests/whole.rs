@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sanare_core::service::config::Bound;
 use sanare_core::service::moment::SECOND;
 use sanare_core::service::profile::Role;
 use sanare_core::service::value::Quality;
@@ -14,7 +15,6 @@ use crate::drift::judge::DriftRule;
 use crate::drift::reference::{Cell, Cells, Named, learn, sketch};
 use crate::drift::schema::Schema;
 use crate::quality::{QualityRule, Spread};
-use crate::threshold::Bound;
 
 #[test]
 fn a_quality_below_its_bound_opens_an_incident() {
