@@ -186,6 +186,10 @@ fn main() -> io::Result<()> {
         let cloned = best(text.len(), || {
             black_box(black_box(&data).clone());
         });
+        let written = best(text.len(), || {
+            black_box(redactor.json_text(black_box(&text)).ok());
+        });
+        writeln!(out, "json       personal={personal:<5} {written:8.0} MB/s  (read, cleaned and written)")?;
         writeln!(out, "json data  personal={personal:<5} {speed:8.0} MB/s  (copying it alone: {cloned:.0} MB/s)")?;
     }
     if only.is_some() {
@@ -226,6 +230,24 @@ fn main() -> io::Result<()> {
             times.push(format!("{:9.2}", (seconds(start) - before) * 1e3));
         }
         writeln!(out, "slow {name:<12} 10 kB, 100 kB, 1 MB: {} ms", times.join(" "))?;
+    }
+    for (name, unit) in [
+        ("secrets", r#"{"password": "q8Zk2LmX9@"}"#),
+        ("again", r#"{"password": "q8Zk2LmX9@", "note": "of q8Zk2LmX9@ again"}"#),
+        ("names", r#"{"name": "password", "value": "q8Zk2LmX9@"}"#),
+        ("columns", r#"{"columns": ["id", "pin"], "data": [[1, "4711"]]}"#),
+        ("escapes", r#""\u0070assword""#),
+        ("words", r#"["password", "token", "key"]"#),
+    ] {
+        let mut times = Vec::new();
+        for size in [10_000, 100_000, 1_000_000] {
+            let text = format!("[{}{unit}]", format!("{unit},").repeat(size / unit.len()));
+            let start = Instant::now();
+            let before = seconds(start);
+            black_box(redactor.json_text(black_box(&text)).ok());
+            times.push(format!("{:9.2}", (seconds(start) - before) * 1e3));
+        }
+        writeln!(out, "json {name:<12} 10 kB, 100 kB, 1 MB: {} ms", times.join(" "))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod assign;
 mod data;
+mod echo;
 mod encoded;
 mod entry;
 mod joined;
@@ -222,6 +223,19 @@ impl Redactor {
             value
         };
         Redacted { inner: closed(redact, || Value::String(place::placeholder("unreadable"))) }
+    }
+
+    /// Redacted JSON text, as [`Redactor::json`] redacts the data that it stands for. What holds no secret stays as it is
+    /// written, spaces and numbers too.
+    ///
+    /// # Errors
+    /// The text is not JSON.
+    pub fn json_text(&self, text: &str) -> Result<Redacted<String>, serde_json::Error> {
+        if let Some(inner) = closed(|| data::redact_text(self.scanner(), text), || None) {
+            return Ok(Redacted { inner });
+        }
+        let value = serde_json::from_str(text)?;
+        Ok(Redacted { inner: self.json_owned(value).inner.to_string() })
     }
 
     /// One line of the JSON-lines command: `form` is `text` or `json`.

@@ -1,14 +1,18 @@
 //! Data: values that are secret by their key, by the name beside them, by their column, or by their text.
 
 mod column;
+mod document;
 mod key;
+mod skim;
 mod tree;
 
 use column::{columns_beside, header_columns, parameters_beside};
+pub(super) use document::redact_text;
 use key::{Key, child, name_beside};
 pub(super) use tree::copy;
 use tree::{dismantle, each_text, free_key};
 
+use super::echo::{Echo, Echoes};
 use super::name::{Class, Name, lexicon};
 use super::place::{Finding, merge, placeholder, placeholder_end, replace};
 use super::quick::Quick;
@@ -35,9 +39,12 @@ struct Known {
 pub(super) fn redact(scanner: Scanner<'_>, value: &mut Value) {
     // What was replaced changes what the rest is taken for: until nothing more is found, all is read again.
     for _ in 0..6 {
-        let mut walk = Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: true, changed: false };
+        let mut walk = Walk::new(scanner, true);
         walk.value(value, None, 0);
-        walk.again(value);
+        let secrets = walk.told();
+        if let Some(search) = search(&secrets) {
+            each_text(value, &|text| echoes_replaced(&search, &secrets, text));
+        }
         if !walk.changed {
             return;
         }
@@ -47,7 +54,7 @@ pub(super) fn redact(scanner: Scanner<'_>, value: &mut Value) {
 
 /// Redacts in place what the structure of data makes secret, without reading its texts.
 pub(super) fn by_structure(scanner: Scanner<'_>, value: &mut Value) {
-    Walk { scanner, secrets: Vec::new(), keys: HashMap::default(), texts: false, changed: false }.value(value, None, 0);
+    Walk::new(scanner, false).value(value, None, 0);
 }
 
 /// The rule of a placeholder that is a whole text.
@@ -65,7 +72,11 @@ struct Walk<'r> {
     changed: bool,
 }
 
-impl Walk<'_> {
+impl<'r> Walk<'r> {
+    fn new(scanner: Scanner<'r>, texts: bool) -> Self {
+        Self { scanner, secrets: Vec::new(), keys: HashMap::default(), texts, changed: false }
+    }
+
     fn value(&mut self, value: &mut Value, known: Option<Known>, depth: usize) {
         match value {
             Value::Null | Value::Bool(_) => {}
@@ -264,11 +275,7 @@ impl Walk<'_> {
         if let Some(known) = self.keys.get(key) {
             return *known;
         }
-        let mut info = Key::new(key);
-        if self.texts {
-            info.label = self.scanner.personal && super::personal::may_label(key);
-            info.clean = text_of(self.scanner, key, &mut Vec::new()).is_none();
-        }
+        let info = if self.texts { Key::of_text(key, self.scanner) } else { Key::new(key) };
         if self.keys.len() < 4096 && key.len() < 200 {
             self.keys.insert(key.to_owned(), info);
         }
@@ -305,37 +312,37 @@ impl Walk<'_> {
         }
     }
 
-    /// Values that were found somewhere, wherever else they stand.
-    fn again(&mut self, out: &mut Value) {
+    /// Values that were found, and that are looked for wherever else they may stand.
+    fn told(&mut self) -> Vec<(String, String)> {
         let mut secrets = std::mem::take(&mut self.secrets);
         secrets.sort();
         secrets.dedup_by(|a, b| a.0 == b.0);
         secrets.retain(|(value, _)| value.len() >= 8 && !worth::stands_for_another(value.as_bytes()));
-        if secrets.is_empty() {
-            return;
-        }
-        let Ok(search) = aho_corasick::AhoCorasick::builder()
-            .match_kind(aho_corasick::MatchKind::LeftmostLongest)
-            .build(secrets.iter().map(|(value, _)| value.as_str()))
-        else {
-            return;
-        };
-        let replace_in = |text: &str| -> Option<String> {
-            let findings: Vec<Finding<'_>> = search
-                .find_iter(text)
-                .filter(|hit| border(text.as_bytes(), hit.start()) || hit.len() >= 12)
-                .map(|hit| Finding {
-                    start: hit.start(),
-                    end: hit.end(),
-                    rule: &secrets[hit.pattern().as_usize()].1,
-                    shaped: false,
-                    repeats: false,
-                })
-                .collect();
-            (!findings.is_empty()).then(|| replace(text, &merge(text, findings)))
-        };
-        each_text(out, &replace_in);
+        secrets
     }
+}
+
+fn search(secrets: &[(String, String)]) -> Option<Echoes<'_>> {
+    Echoes::new(secrets.iter().map(|(value, _)| value.as_bytes()).collect())
+}
+
+fn echoes(search: &Echoes<'_>, text: &[u8]) -> Vec<Echo> {
+    search.find(text, |start, end| border(text, start) || end - start >= 12)
+}
+
+/// A text without the values that are known from elsewhere; `None` if none of them is in it.
+fn echoes_replaced(search: &Echoes<'_>, secrets: &[(String, String)], text: &str) -> Option<String> {
+    let findings: Vec<Finding<'_>> = echoes(search, text.as_bytes())
+        .into_iter()
+        .map(|Echo { start, end, value }| Finding {
+            start,
+            end,
+            rule: &secrets[value].1,
+            shaped: false,
+            repeats: false,
+        })
+        .collect();
+    (!findings.is_empty()).then(|| replace(text, &merge(text, findings)))
 }
 
 fn secret_number(name: Name, digits: &str) -> bool {

@@ -1,7 +1,10 @@
 //! Values that were found once, wherever else they stand.
 
+use super::echo::Echoes;
 use super::place::Finding;
+use super::quick::Quick;
 use super::rule::border;
+use std::collections::HashSet;
 
 /// A value as it stands in an address.
 fn percent(value: &[u8]) -> Vec<u8> {
@@ -19,18 +22,12 @@ fn percent(value: &[u8]) -> Vec<u8> {
 /// Values that were found by a name or shape, wherever else they stand.
 pub(super) fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
     let mut values: Vec<(&[u8], &'r str)> = Vec::new();
+    let mut known: HashSet<&[u8], Quick> = HashSet::default();
     for finding in found.iter().filter(|finding| finding.repeats) {
         let value = &text[finding.start..finding.end.min(text.len())];
-        if value.len() >= 8
-            && value.len() <= 4096
-            && values.len() < 512
-            && !values.iter().any(|(known, _)| *known == value)
-        {
+        if (8..=4096).contains(&value.len()) && values.len() < 512 && known.insert(value) {
             values.push((value, finding.rule));
         }
-    }
-    if values.is_empty() {
-        return;
     }
     let encoded: Vec<(Vec<u8>, &'r str)> = values
         .iter()
@@ -38,17 +35,12 @@ pub(super) fn repeats<'r>(text: &[u8], found: &mut Vec<Finding<'r>>) {
         .map(|(value, rule)| (percent(value), *rule))
         .collect();
     values.extend(encoded.iter().map(|(value, rule)| (value.as_slice(), *rule)));
-    let Ok(search) = aho_corasick::AhoCorasick::new(values.iter().map(|(value, _)| *value)) else { return };
-    let more: Vec<Finding<'r>> = search
-        .find_iter(text)
-        .filter(|hit| border(text, hit.start()) || hit.len() >= 12)
-        .map(|hit| Finding {
-            start: hit.start(),
-            end: hit.end(),
-            rule: values[hit.pattern().as_usize()].1,
-            shaped: false,
-            repeats: false,
-        })
-        .collect();
-    found.extend(more);
+    let Some(search) = Echoes::new(values.iter().map(|(value, _)| *value).collect()) else { return };
+    found.extend(search.find(text, |start, end| border(text, start) || end - start >= 12).iter().map(|echo| Finding {
+        start: echo.start,
+        end: echo.end,
+        rule: values[echo.value].1,
+        shaped: false,
+        repeats: false,
+    }));
 }

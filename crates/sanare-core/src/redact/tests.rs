@@ -329,6 +329,158 @@ fn twice_is_as_once_for_any_data_and_its_shape_stays() {
     }
 }
 
+/// Data as programs have it, most of it without a secret, and what the secrets of it are told by: keys, names beside them,
+/// columns, statements, lists of arguments, and the same value elsewhere.
+fn made_rows(dice: &mut Dice, depth: usize) -> Value {
+    const VALUES: [&str; 25] = [
+        "tr0ub4dor&3xKq",
+        "galamb-röptetés",
+        "correct horse 9 battery",
+        "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "order 17 of customer",
+        "token",
+        "pin",
+        "db/password",
+        "--password",
+        "-v",
+        "INSERT INTO t (id, pin) VALUES (?, ?)",
+        "SELECT a FROM t WHERE password = ?",
+        "the note tr0ub4dor&3xKq stands here",
+        "x",
+        "",
+        "https://bot:q8Zk2LmX9@h/x",
+        "cGFzc3dvcmQ9cThaazJMbVg5cFd2",
+        "/var/lib/containers/overlay-images/merged",
+        "100 % of it",
+        "line\nbroken",
+        "Bearer q8Zk2LmX9pWv4Tn7",
+        "correct horse 9 battery again",
+        "p%61ssw&#111;rd=r7Yj3KnB8q",
+        "4711",
+        "pin",
+    ];
+    const KEYS: [&str; 27] = [
+        "id",
+        "name",
+        "key",
+        "value",
+        "columns",
+        "fields",
+        "data",
+        "rows",
+        "sql",
+        "query",
+        "params",
+        "args",
+        "note",
+        "unit",
+        "amount",
+        "db_password",
+        "token",
+        "pin",
+        "auth",
+        "Authorization",
+        "cookie",
+        "headers",
+        "body",
+        "items",
+        "secret_key",
+        "naïve",
+        "token=q8Zk2LmX9pWv4Tn7",
+    ];
+    let text = |dice: &mut Dice| json!(VALUES[dice.below(VALUES.len())]);
+    match dice.below(if depth > 4 { 5 } else { 11 }) {
+        0 => json!(dice.below(100_000)),
+        1 => json!(dice.below(100_000) as f64 / 8.0),
+        2 => [Value::Null, json!(true)][dice.below(2)].clone(),
+        3 | 4 => text(dice),
+        5 => Value::Array((0..dice.below(4)).map(|_| text(dice)).collect()),
+        6 => Value::Array((0..dice.below(4)).map(|_| Value::Array(vec![text(dice), text(dice)])).collect()),
+        7 => Value::Array((0..dice.below(5)).map(|_| made_rows(dice, depth + 1)).collect()),
+        _ => {
+            let quiet = dice.below(2) == 0;
+            let among = |dice: &mut Dice| KEYS[dice.below(if quiet { 15 } else { KEYS.len() })].to_owned();
+            Value::Object((0..dice.below(6)).map(|_| (among(dice), made_rows(dice, depth + 1))).collect())
+        }
+    }
+}
+
+/// JSON text in another writing: all beyond ASCII as escapes.
+fn ascii(text: &str) -> String {
+    let mut units = [0; 2];
+    text.chars().fold(String::new(), |mut out, c| {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+        out
+    })
+}
+
+#[test]
+fn json_text_loses_what_its_data_loses() {
+    let redactor = Redactor::standard();
+    let mut dice = Dice(21);
+    let mut changed = 0;
+    for round in 0..6000 {
+        let data = if round % 3 == 0 { made_data(&mut dice, 0) } else { made_rows(&mut dice, 0) };
+        let expected = redactor.json(&data).into_inner();
+        changed += usize::from(expected != data);
+        let compact = data.to_string();
+        for text in [serde_json::to_string_pretty(&data).unwrap(), ascii(&compact), compact] {
+            let cleaned = redactor.json_text(&text).unwrap();
+            let read: Value = serde_json::from_str(cleaned.as_str()).unwrap();
+            assert_eq!(read, expected, "{text}");
+        }
+    }
+    assert!((1000..5000).contains(&changed), "{changed}");
+}
+
+#[test]
+fn json_text_without_secrets_stays_as_it_is_written() {
+    let redactor = Redactor::standard();
+    let text = "{ \"n\": [1.50, -0,\n 1e5, 123456789012345678901234567890], \"unit\":\"kg\",\t\"ok\": [true, null] } ";
+    assert_eq!(redactor.json_text(text).unwrap().as_str(), text);
+    let text = r#"[{"a": 1.50, "password": "q8Zk2LmX9"}, {"a": 2.50, "note": "not q8Zk2LmX9"}, {"a": 1, "a": "b"}]"#;
+    assert_eq!(
+        redactor.json_text(text).unwrap().as_str(),
+        r#"[{"a": 1.50, "password": "<redacted:password>"}, {"a": 2.50, "note": "not <redacted:password>"}, {"a": 1, "a": "b"}]"#
+    );
+    // Of two values of one key readers may take either.
+    let twice = redactor.json_text(r#"{"password": "q8Zk2LmX9pWv", "password": "r7Yj3KnW8qXu"}"#).unwrap();
+    assert!(!twice.as_str().contains("q8Zk") && !twice.as_str().contains("r7Yj"), "{twice}");
+}
+
+#[test]
+fn what_is_no_json_is_refused() {
+    let redactor = Redactor::standard();
+    let deep = "[".repeat(500) + &"]".repeat(500);
+    for text in [
+        "",
+        "{",
+        "[1,]",
+        "{\"a\" 1}",
+        "{\"a\": 01}",
+        "[1] 2",
+        "\"a\nb\"",
+        "[\"\\x\"]",
+        "[-]",
+        "[1.]",
+        "[1e]",
+        "tru",
+        "{1: 2}",
+        "[\"\\ud800\"]",
+        "[\"a",
+        "{\"a\": \"\\",
+        "\u{feff}[]",
+        "[1e999]",
+        &deep,
+    ] {
+        assert!(redactor.json_text(text).is_err(), "{text}");
+    }
+}
+
 #[test]
 fn rules_of_the_user_add_and_are_checked() {
     let rule = |id: &str, pattern: &str, example: &str| ExtraRule {

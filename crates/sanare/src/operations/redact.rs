@@ -13,8 +13,8 @@ pub fn text(text: &str, personal: bool) -> String {
 /// # Errors
 /// What is wrong with the text, in words.
 pub fn json_text(text: &str, personal: bool) -> Result<String, String> {
-    let value: Json = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    Ok(Redactor::of(Policy { personal }).json_owned(value).as_ref().to_string())
+    let redacted = Redactor::of(Policy { personal }).json_text(text).map_err(|error| format!("not JSON: {error}"))?;
+    Ok(redacted.into_inner())
 }
 
 /// Bytes as text without their secrets; what is not UTF-8 is written as `\\xNN`.

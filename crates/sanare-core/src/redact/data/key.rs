@@ -3,6 +3,9 @@
 use super::Known;
 use crate::redact::entry::{is_name_key, is_value_key};
 use crate::redact::name::{Class, Name, lexicon};
+use crate::redact::personal;
+use crate::redact::scan::Scanner;
+use crate::redact::text::text_of;
 use serde_json::{Map, Value};
 
 const COLUMNS: &[&str] = &[
@@ -75,6 +78,15 @@ impl Key {
             statement: one_of(STATEMENTS),
             label: false,
             clean: true,
+        }
+    }
+
+    /// What a key says, its text too.
+    pub fn of_text(key: &str, scanner: Scanner<'_>) -> Self {
+        Self {
+            label: scanner.personal && personal::may_label(key),
+            clean: text_of(scanner, key, &mut Vec::new()).is_none(),
+            ..Self::new(key)
         }
     }
 }
