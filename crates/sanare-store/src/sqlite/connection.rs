@@ -25,6 +25,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
 /// `Sana` as a number: in the header of every store, so that a foreign SQLite file is not taken for one.
 const APPLICATION: u32 = 0x5361_6E61;
 
+/// Statements that stay planned. The library's own number is 16: one heal uses more, and each was planned anew.
+const STATEMENTS: usize = 128;
+
 /// How deep forks of forks may go.
 const GENERATIONS: usize = 8;
 
@@ -130,6 +133,7 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(fault)?;
     connection.busy_timeout(patience).map_err(fault)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     // What makes a store may be lost with the power: it is made anew. Acts that must not be ask for more.
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(fault)?;
     // Without it a statement is planned anew whenever another value is bound to it.
