@@ -10,6 +10,7 @@ use sanare_core::port::{Ask, Proposer, Ran, RanState, Subject};
 use sanare_core::proposal::{Candidate, Declined, Tier};
 use sanare_core::value::Value;
 use sanare_drift::lexicon::Lexicon;
+use sanare_drift::library::DISTRIBUTIONS;
 use sanare_drift::lockfile::Entry;
 use sanare_drift::problem::{Answer, Layer, Mapping, Problem, Refusal, Runtime, Words};
 use sanare_drift::shape::CallShape;
@@ -73,7 +74,8 @@ impl Proposer for DriftProposer {
     }
 
     fn propose(&mut self, ask: &Ask<'_>, subject: &mut dyn Subject) -> Result<Box<Candidate>, Declined> {
-        let mut problem = problem(ask, &self.remembered, subject);
+        let versions = versions(ask, subject);
+        let mut problem = problem(ask, &self.remembered, versions, subject);
         let lexicon = self.words.clone().map_err(|why| plain(Reason::Settings, why))?;
         problem.words = Words::of(lexicon, contract_aliases(&ask.evidence.contract));
         let unused = match self.lock.accepted() {
@@ -120,25 +122,28 @@ impl Proposer for DriftProposer {
     }
 }
 
+/// Versions of the libraries that the module speaks of; looking one up is dear, so no other is asked for. A host that
+/// cannot answer leaves them empty.
+pub(crate) fn versions(ask: &Ask<'_>, subject: &mut dyn Subject) -> Vec<(String, String)> {
+    let spoken_of = |name: &&str| ask.evidence.source.contains(*name);
+    let names: Vec<String> = DISTRIBUTIONS.into_iter().filter(spoken_of).map(str::to_owned).collect();
+    if names.is_empty() { Vec::new() } else { subject.versions(&names).unwrap_or_default() }
+}
+
 /// The failure as the offline engine is asked about it.
-pub(crate) fn problem(ask: &Ask<'_>, remembered: &[CallShape], subject: &mut dyn Subject) -> Problem {
+pub(crate) fn problem(
+    ask: &Ask<'_>,
+    remembered: &[CallShape],
+    versions: Vec<(String, String)>,
+    subject: &mut dyn Subject,
+) -> Problem {
     let evidence = ask.evidence;
     let members = sanare_drift::library::questions(&evidence.source, ask.function);
-    // Looking a version up is dear: only what the module speaks of is asked for.
-    let distributions: Vec<String> = sanare_drift::library::distributions()
-        .into_iter()
-        .filter(|name| evidence.source.contains(name))
-        .map(str::to_owned)
-        .collect();
     let runtime = Runtime {
         python: evidence.python,
         // A host that cannot answer leaves the facts empty: the library table then applies nothing.
         members: if members.is_empty() { Vec::new() } else { subject.members(&members).unwrap_or_default() },
-        versions: if distributions.is_empty() {
-            Vec::new()
-        } else {
-            subject.versions(&distributions).unwrap_or_default()
-        },
+        versions,
     };
     Problem {
         source: evidence.source.clone(),

@@ -19,11 +19,12 @@ use sanare_core::port::{Ask, Clock, ModelPort, Proposer, Store, Subject};
 use sanare_core::proposal::{Candidate, Declined, Tier};
 use sanare_core::settings::Settings;
 use sanare_drift::shape::{CallShape, shape_of_call};
+use sanare_drift::twin::twins;
 use serde_json::Value as Json;
 
 use self::call::{Asked, Caller};
 use self::desk::Desk;
-use crate::wire::drift::problem;
+use crate::wire::drift::{problem, versions};
 use crate::wire::target::unified;
 
 pub use self::call::{Tested, test_connection};
@@ -174,7 +175,7 @@ impl Proposer for ModelProposer<'_> {
         let setup = self.setup.clone().map_err(|wrong| declined(Reason::Settings, wrong))?;
         let desk = Desk::of(ask.evidence, ask.function)
             .ok_or_else(|| declined(Reason::NoSource, "the function cannot be shown without its secrets".to_owned()))?;
-        let problem = problem(ask, &self.remembered, subject);
+        let versions = versions(ask, subject);
         let mut gone = || subject.abandoned();
         let mut caller = Caller {
             setup: &setup,
@@ -189,12 +190,14 @@ impl Proposer for ModelProposer<'_> {
                 return Err(declined(Reason::NoProposer, "the model gave no reply that could be read".to_owned()));
             }
             self.used += 1;
-            let request = self.request(&setup, ask, &desk, &problem.runtime.versions)?;
+            let request = self.request(&setup, ask, &desk, &versions)?;
             match caller.ask(self.port.as_mut(), &request, self.used)? {
                 Asked::Reply(reply) => {
-                    let twins = sanare_drift::twin::twins(&problem);
+                    let made = candidate(&reply, &desk, &request)?;
+                    // Thought of only now: nobody has to wait for the question until the answer can be tried.
+                    let twins = twins(&problem(ask, &self.remembered, versions, subject));
                     let seen = seen::seen(&ask.evidence.arguments);
-                    return candidate(&reply, &desk, &request).map(|made| Box::new(Candidate { twins, seen, ..made }));
+                    return Ok(Box::new(Candidate { twins, seen, ..made }));
                 }
                 Asked::Unread(code) => self.unread.push(Attempt {
                     number: 0,

@@ -33,7 +33,9 @@ impl Secrets {
             at = range.end;
         }
         masked.push_str(module.get(at..).unwrap_or_default());
-        secrets.statements = statements(&masked);
+        if !secrets.found.is_empty() {
+            secrets.statements = statements(&masked);
+        }
         (masked, secrets)
     }
 
