@@ -101,10 +101,43 @@ def kind_of(code: CodeType) -> str:
     return "generator" if flags & GENERATOR else "function"
 
 
+class Place:
+    """The lines that were proved to be a code's source, so that the same lines need no second proof."""
+
+    __slots__ = ("_first", "_imports", "_last", "_text")
+
+    def __init__(self, lines: list[str], code: CodeType, last: int, imports: set[str]) -> None:
+        self._first, self._last = code.co_firstlineno, last
+        self._text = _hash_of(lines[self._first - 1 : last])
+        self._imports = frozenset(imports)
+
+    def holds(self, lines: list[str], code: CodeType) -> bool:
+        """Whether these lines have the same function at the same place, with the same imports of names that it uses."""
+        if len(lines) < self._last or _hash_of(lines[self._first - 1 : self._last]) != self._text:
+            return False
+        head = lines[self._first - 1]
+        indent = len(head) - len(head.lstrip(" \t\f"))
+        for line in lines[self._last :]:
+            text = line.lstrip(" \t\f")
+            if text and text[0] != "#":
+                if len(line) - len(text) > indent:
+                    return False  # The body goes on.
+                break
+        used = _names(code)
+        outer, inner = (used.intersection(names) for names in imports_of(code.co_filename, lines))
+        return self._imports == outer | inner or self._imports == outer
+
+
+def _hash_of(lines: list[str]) -> tuple[int, int]:
+    # The interpreter's own keyed hash of texts: it never leaves this process, and costs a good start nothing.
+    text = "\n".join(lines)
+    return hash(text), len(text)
+
+
 def guard_code(
     function: FunctionType, constants: dict[str, object], *, recording: bool
-) -> tuple[CodeType, CodeType | None]:
-    """The function's code with the guard inside, and the same with the recording of good calls (if wanted)."""
+) -> tuple[CodeType, CodeType | None, Place]:
+    """The function's code with the guard inside, the same with the recording of good calls (if wanted), its place."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         # Without the interpreter's lock constants are shared between functions by value; ours have none to compare.
         raise Unguardable("a free-threaded interpreter")
@@ -128,7 +161,7 @@ def guard_from_text(text: str, code: CodeType, qualname: str, constants: dict[st
 
 def _from_lines(
     lines: list[str], code: CodeType, qualname: str, constants: dict[str, object], *, recording: bool
-) -> tuple[CodeType, CodeType | None]:
+) -> tuple[CodeType, CodeType | None, Place]:
     with _Quiet(code.co_filename):
         # A method of a module compiles to other instructions than one of an object: the compiler looks whether the
         # file imports the name. Imports that stand further in may belong to the module or to some other function.
@@ -144,8 +177,9 @@ def _from_lines(
 
 def _around(
     lines: list[str], code: CodeType, qualname: str, constants: dict[str, object], imports: set[str], *, recording: bool
-) -> tuple[CodeType, CodeType | None]:
+) -> tuple[CodeType, CodeType | None, Place]:
     node = _parse(lines, code)
+    last: int = node.end_lineno
     _strip_header(node, code.co_firstlineno)
     body = _Body(node, code)
     if body.saved and _SEES_LOCALS.intersection(code.co_names):
@@ -165,7 +199,8 @@ def _around(
         body.record(statements)
         node.body = body.guarded(statements)
         recorder = _compile(node, code, qualname, imports)
-    return _fill(guarded, constants), _fill(recorder, constants) if recorder is not None else None
+    filled = _fill(recorder, constants) if recorder is not None else None
+    return _fill(guarded, constants), filled, Place(lines, code, last, imports)
 
 
 def _names(code: CodeType) -> set[str]:

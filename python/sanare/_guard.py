@@ -6,7 +6,7 @@ import sys
 from _thread import allocate_lock
 from _weakref import ref
 
-from sanare._compile import FAIL, FIRST, MISS, NOTE, Unguardable, guard_code, kind_of
+from sanare._compile import FAIL, FIRST, MISS, NOTE, Place, Unguardable, guard_code, kind_of
 from sanare._source import qualname_of
 
 TYPE_CHECKING = False
@@ -55,6 +55,8 @@ class Guard:
         self.unguardable = ""
         # Why a call that failed at a line may not run again, or None: the code, the line, the verdict.
         self.judged: list[tuple[CodeType, int, str | None]] = []
+        # The lines that the original code was made of, as far as they are known.
+        self.place: Place | None = None
         # Where this code was found last: the code, the text, its first line there.
         self.located: tuple[CodeType, str, int] | None = None
         # The text that runs, where a repair was put into the running function alone.
@@ -216,7 +218,8 @@ def guard_function(function: FunctionType, options: dict[str, Any]) -> FunctionT
         guard = Guard(function, options)
         recording = options.get("remember", "shape") != "off" and options.get("mode") != "observe"
         try:
-            guard.guarded, guard.recorder = guard_code(function, constants_for(guard), recording=recording)
+            made = guard_code(function, constants_for(guard), recording=recording)
+            guard.guarded, guard.recorder, guard.place = made
             guard.codes = (code, guard.guarded, guard.recorder or guard.guarded)
         except Unguardable as why:
             guard.unguardable = str(why)

@@ -78,8 +78,8 @@ def _whole(
 
 def _is_current(guard: Guard, path: str) -> bool:
     """Whether the running code is what the file holds now: only then does its return say anything about a repair."""
-    from sanare._request import _locate
+    from sanare._request import locate
     from sanare._source import read_text
 
     text = read_text(path)
-    return text is not None and _locate(text, guard.current, guard.qualname, guard.path) > 0
+    return text is not None and locate(guard, text) > 0

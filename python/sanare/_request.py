@@ -14,7 +14,6 @@ from sanare._source import find_running, read_text, remembered_text, same_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
     from typing import Any
 
     from sanare._guard import Guard
@@ -134,7 +133,7 @@ def _place_in(guard: Guard, text: str) -> int:
     """The first line of the running code in this text; 0 when it is not there."""
     located = guard.located
     if located is None or located[0] is not guard.current or located[1] is not text:
-        located = guard.located = (guard.current, text, _locate(text, guard.current, guard.qualname, guard.path))
+        located = guard.located = (guard.current, text, locate(guard, text))
     return located[2]
 
 
@@ -159,10 +158,14 @@ def _text_of_today(path: str) -> str | None:
     return text
 
 
-def _locate(text: str, code: CodeType, qualname: str, path: str) -> int:
+def locate(guard: Guard, text: str) -> int:
     """The first line of the running code in a text; 0 when it is not there."""
+    code, qualname, path = guard.current, guard.qualname, guard.path
+    # The usual case is an untouched file: the lines that were proved at decoration, at the same place.
+    if guard.place is not None and code is guard.original and guard.place.holds(text.split("\n"), code):
+        return code.co_firstlineno
     try:
-        # The usual case is an untouched file: the function alone is compiled where it was.
+        # Else the function alone is compiled where it was.
         guard_from_text(text, code, qualname, {})
         return code.co_firstlineno
     except Exception:
