@@ -8,6 +8,7 @@ mod advance;
 pub mod agent;
 mod answer;
 mod mark;
+mod by_hand;
 mod offer;
 mod person;
 mod report;
@@ -21,6 +22,7 @@ use sanare_core::service::confidence::Caps;
 use sanare_core::service::{Agent, House, Incident, Moment, NotMade, Run, ServiceStore};
 
 pub use answer::{Answered, NotAnswered};
+pub use by_hand::acknowledged_by;
 pub use mark::Marks;
 pub use person::NotDone;
 pub use report::{Reported, Symptom};

@@ -126,6 +126,9 @@ pub struct Undoing {
     pub undo: Option<Id>,
     /// Why.
     pub why: String,
+    /// Who asked for it, where that was a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 words! {
@@ -212,7 +215,14 @@ impl Step {
             Self::Evident { snapshot } => json!({ "snapshot": snapshot }),
             Self::Diagnosed(step) => json!({ "diagnosis": step.diagnosis, "advice": step.advice }),
             Self::Proposed(step) => {
-                json!({ "proposal": step.proposal, "seen": step.seen, "snapshot": step.diagnosis.evidence_digest })
+                let snapshot = &step.diagnosis.evidence_digest;
+                let mut payload = json!({ "proposal": step.proposal, "seen": step.seen, "snapshot": snapshot });
+                // What a person proposes has no step of a diagnosis before it.
+                if let Some(by) = &step.proposed_by {
+                    payload["proposed_by"] = json!(by);
+                    payload["diagnosis"] = json!(step.diagnosis);
+                }
+                payload
             }
             Self::Judged(step) => json!({ "proposal": step.proposed.proposal.id, "decision": step.decision }),
             Self::Checked(step) => json!({ "gates": step.gates, "decision": step.decision, "binding": step.binding }),
@@ -222,7 +232,9 @@ impl Step {
             Self::Applied(step) => {
                 json!({ "receipt": step.receipt, "acted_at": step.acted_at, "extended": step.extended })
             }
-            Self::Undoing(step) => json!({ "receipt": step.applied.receipt, "undo": step.undo, "why": step.why }),
+            Self::Undoing(step) => {
+                json!({ "receipt": step.applied.receipt, "undo": step.undo, "why": step.why, "by": step.by })
+            }
             Self::Escalating(step) => json!(step),
             Self::Closed(step) => json!(step),
         }

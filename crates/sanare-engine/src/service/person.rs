@@ -7,7 +7,7 @@ use sanare_core::service::declaration::Undo;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::step::{Closed, Proposed, Step};
 use sanare_core::service::target::Identity;
-use sanare_core::service::word::{ClosedBy, Condition, IncidentFlag, Origin, StepName};
+use sanare_core::service::word::{ClosedBy, Condition, IncidentFlag, Origin, Status, StepName};
 use sanare_core::service::{
     Action, Advice, AgentName, AgentResult, Application, Diagnosis, NotMade, ReceiptState, Run, Text,
 };
@@ -48,6 +48,8 @@ impl From<NotMade> for NotDone {
     fn from(not_made: NotMade) -> Self {
         match not_made {
             NotMade::Store(fault) => Self::Store(fault),
+            // Of two incidents of one fingerprint one at most is open.
+            open @ NotMade::Open(_) => Self::NotAvailable(open.to_string()),
             _ => Self::Busy,
         }
     }
@@ -115,6 +117,14 @@ impl Loop<'_> {
     /// [`NotDone`]; then nothing changed.
     pub fn hold(&self, incident: &Id, held: bool, principal: &str) -> Result<(), NotDone> {
         self.under(incident, None, |turn| {
+            if turn.incident.is(IncidentFlag::Held) == held {
+                return Err(NotDone::NotAvailable(
+                    if held { "it is held already" } else { "it is not held" }.to_owned(),
+                ));
+            }
+            if held && turn.incident.status() == Status::Closed {
+                return Err(NotDone::NotAvailable(ended(turn)));
+            }
             if held {
                 turn.incident.flags.insert(IncidentFlag::Held);
             } else {
@@ -145,7 +155,8 @@ impl Loop<'_> {
         })
     }
 
-    /// Closes an incident, whatever fires; perhaps as a false alarm.
+    /// Closes an incident, whatever fires; perhaps as a false alarm. One that is closed is not closed again; that it was a
+    /// false alarm can still be said.
     ///
     /// # Errors
     /// [`NotDone`]; then nothing changed.
@@ -155,12 +166,22 @@ impl Loop<'_> {
             return Err(NotDone::NoReason);
         }
         self.under(incident, None, |turn| {
+            let said = json!({ "by": principal, "reason": why, "false_alarm": false_alarm });
+            let new = false_alarm && !turn.incident.is(IncidentFlag::FalseAlarm);
+            if turn.incident.status() == Status::Closed {
+                if !new {
+                    return Err(NotDone::NotAvailable(ended(turn)));
+                }
+                turn.incident.flags.insert(IncidentFlag::FalseAlarm);
+                turn.note("false_alarm", &said);
+                return Ok(turn.commit()?);
+            }
             idle(turn)?;
             act::put_away(turn, "a person closed the incident")?;
-            if false_alarm {
+            if new {
                 turn.incident.flags.insert(IncidentFlag::FalseAlarm);
             }
-            turn.note("closed_by_hand", &json!({ "by": principal, "reason": why, "false_alarm": false_alarm }));
+            turn.note("closed_by_hand", &said);
             let outcome = turn.incident.outcome.unwrap_or(Outcome::Escalated);
             let closed = Closed { outcome, closed_by: Some(ClosedBy::Person), why: why.to_string() };
             Ok(turn.take(Next::Go(Step::Closed(closed)))?)
@@ -168,7 +189,7 @@ impl Loop<'_> {
     }
 
     /// Does something with a run as a worker would: under the lease of its application.
-    fn under(
+    pub(super) fn under(
         &self,
         incident: &Id,
         application: Option<&Application>,
@@ -191,15 +212,22 @@ impl Loop<'_> {
 }
 
 /// Nothing of it is under way.
-fn idle(turn: &Turn<'_>) -> Result<(), NotDone> {
+pub(super) fn idle(turn: &Turn<'_>) -> Result<(), NotDone> {
     let acting = matches!(turn.run.step.name(), StepName::Applied | StepName::Undoing) || act::is_begun(turn)?;
     let unsettled = |state: ReceiptState| matches!(state, ReceiptState::Started | ReceiptState::Unknown);
     let receipts = turn.world.store.receipts_of(&turn.incident.id)?;
     if acting || receipts.iter().any(|receipt| unsettled(receipt.state)) { Err(NotDone::UnderWay) } else { Ok(()) }
 }
 
+/// That it is over, and how.
+pub(super) fn ended(turn: &Turn<'_>) -> String {
+    let outcome = turn.incident.outcome.and_then(|one| json!(one).as_str().map(str::to_owned)).unwrap_or_default();
+    let by = turn.incident.closed_by.map_or(String::new(), |by| format!(" by {by}"));
+    format!("it is closed already: {outcome}{by}")
+}
+
 /// An incident whose run had ended is on its way again.
-fn reopen(turn: &mut Turn<'_>) {
+pub(super) fn reopen(turn: &mut Turn<'_>) {
     (turn.incident.outcome, turn.incident.closed_by, turn.incident.closed) = (None, None, None);
 }
 

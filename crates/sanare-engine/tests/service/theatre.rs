@@ -316,6 +316,10 @@ impl Stage {
             }
             "hold" => self.note("hold", worker.hold(&self.incident.borrow().clone().unwrap(), rest == "on", "ann")),
             "retry" => self.note("retry", worker.retry(&self.incident.borrow().clone().unwrap(), "ann")),
+            "ack" => self.note("ack", worker.acknowledge(&self.incident.borrow().clone().unwrap(), rest)),
+            "undo" => {
+                self.note("undo", worker.undo(&self.incident.borrow().clone().unwrap(), "ann", "it is the wrong one"))
+            }
             "close" => {
                 let id = self.incident.borrow().clone().unwrap();
                 self.note("close", worker.close(&id, "ann", "seen to", rest == "false_alarm"));
@@ -525,7 +529,7 @@ fn line(record: &Record) -> String {
         "recovered" => text("/world"),
         "held" => format!("{} by {}", text("/held"), text("/by")),
         "retried" => format!("by {}", text("/by")),
-        "closed_by_hand" => format!("by {}", text("/by")),
+        "closed_by_hand" | "acknowledged" | "false_alarm" => format!("by {}", text("/by")),
         "agent_failed" => text("/failure"),
         "settled" => format!("{} by {}", text("/as"), text("/by")),
         "escalating" => format!("{}: {}", text("/cause"), text("/why")),

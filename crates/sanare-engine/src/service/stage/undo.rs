@@ -99,20 +99,34 @@ fn took(
     }
     let undone = Receipt { state: ReceiptState::Undone, ..receipt.clone() };
     turn.change.receipts.push((undone, Some(ReceiptState::Done)));
-    count(turn, &undoing.applied, receipt, VerificationOutcome::Worse, &undoing.why);
+    counted(turn, &undoing, receipt);
     let mut body = turn.shown(&undoing.applied.checked.proposed);
     body["rolled_back"] = json!(undoing.why);
     turn.tell(MessageKind::RolledBack, &body);
-    let why = format!("{}; it was taken back", undoing.why);
-    let closed_by =
-        Some(ClosedBy::Action).filter(|_| turn.incident.condition == sanare_core::service::Condition::Cleared);
+    let why = match undoing.by {
+        Some(_) => undoing.why.clone(),
+        None => format!("{}; it was taken back", undoing.why),
+    };
+    let closed_by = match undoing.by {
+        Some(_) => Some(ClosedBy::Person),
+        None => Some(ClosedBy::Action).filter(|_| turn.incident.condition == sanare_core::service::Condition::Cleared),
+    };
     turn.take(Next::Go(Step::Closed(Closed { outcome: Outcome::RolledBack, closed_by, why })))
+}
+
+/// What came of the act that is taken back. A person's word is no measurement, and what was measured before stands.
+fn counted(turn: &mut Turn<'_>, undoing: &Undoing, receipt: &Receipt) {
+    let outcome = if undoing.by.is_some() { VerificationOutcome::NotVerified } else { VerificationOutcome::Worse };
+    let known = |one: &sanare_core::service::Attempt| one.receipt_id.as_ref() == Some(&receipt.id);
+    if undoing.by.is_none() || !turn.incident.attempts.iter().any(known) {
+        count(turn, &undoing.applied, receipt, outcome, &undoing.why);
+    }
 }
 
 /// There is no second undo: a person is told, as of something critical.
 fn failed(turn: &mut Turn<'_>, undoing: Undoing, receipt: Option<&Receipt>, why: &str) -> Result<(), NotMade> {
     if let Some(receipt) = receipt {
-        count(turn, &undoing.applied, receipt, VerificationOutcome::Worse, &undoing.why);
+        counted(turn, &undoing, receipt);
     }
     let next = turn.escalate(Cause::UndoFailed, format!("{}; {why}", undoing.why));
     turn.take(next)

@@ -53,7 +53,7 @@ pub(crate) fn verify(turn: &mut Turn<'_>, mut applied: Applied) -> Result<Next, 
             Ok(Next::Hold(LOOK))
         }
         Progress::Ended(VerificationOutcome::Worse, why) if reversible => {
-            Ok(Next::Go(Step::Undoing(Box::new(Undoing { applied, undo: None, why }))))
+            Ok(Next::Go(Step::Undoing(Box::new(Undoing { applied, undo: None, why, by: None }))))
         }
         Progress::Ended(outcome, why) => ended(turn, applied, &receipt, outcome, &why),
     }
