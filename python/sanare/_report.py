@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from sanare._errors import Error
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _KEPT = 200
+_STATUSES = (
+    "open",
+    "waiting",
+    "applied",
+    "closed",
+    "healed",
+    "rolled_back",
+    "escalated",
+    "refused",
+    "observed",
+    "dry_run",
+)
 _reports: dict[str, Report] = {}
 _last: ContextVar[Report | None] = ContextVar("sanare_last_report", default=None)
 
@@ -112,6 +126,7 @@ def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
     from sanare._native import native
     from sanare._project import roots
 
+    _look_at(status, limit)
     found: dict[str, Report] = {}
     read = getattr(native(), "reports", None)
     for root in roots() if read is not None else []:
@@ -127,6 +142,19 @@ def reports(*, status: str | None = None, limit: int = 50) -> list[Report]:
         found.values(), key=lambda one: (one._fields.get("created_at") or float("inf"), one._fields.get("id", ""))
     )
     return newest[::-1][:limit]
+
+
+def _look_at(status: object, limit: object) -> None:
+    if status is not None and (not isinstance(status, str) or status not in _STATUSES):
+        raise Error(f"`status` is {_said(status)}: it is None, or one of {', '.join(_STATUSES)}")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < 2**31:
+        raise Error(f"`limit` is {_said(limit)}: it is a whole number of reports, from 0")
+
+
+def _said(value: object) -> str:
+    """A value of the caller's, for a message."""
+    plain = isinstance(value, (str, int, float, bytes)) or value is None
+    return repr(value)[:80] if plain else f"a {type(value).__name__}"
 
 
 def _kept_or_new(fields: dict[str, Any]) -> Report:

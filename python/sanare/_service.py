@@ -141,6 +141,34 @@ class Healer:
         """Proposes an action: policy judges it like any other, and somebody else approves it."""
         self._ask(self._here().propose, incident, action, reason)
 
+    def acknowledge(self, incident: str) -> None:
+        """Notes that the account that runs this process has seen it: nobody else need be told."""
+        self._ask(self._here().person, "acknowledge", incident)
+
+    def hold(self, incident: str) -> None:
+        """Holds an incident: nothing is begun."""
+        self._ask(self._here().person, "hold", incident)
+
+    def release(self, incident: str) -> None:
+        """Lets a held incident go on."""
+        self._ask(self._here().person, "release", incident)
+
+    def retry(self, incident: str) -> None:
+        """Begins anew with one that was handed over."""
+        self._ask(self._here().person, "retry", incident)
+
+    def undo(self, incident: str, reason: str) -> None:
+        """Lets the last act of an incident be taken back; the healer that runs does it."""
+        self._ask(self._here().person, "undo", incident, reason)
+
+    def close_incident(self, incident: str, reason: str, *, false_alarm: bool = False) -> None:
+        """Closes an incident, whatever fires; of one that is closed it can still be said that it was a false alarm."""
+        self._ask(self._here().person, "false_alarm" if false_alarm else "close", incident, reason)
+
+    def settle(self, receipt: str, state: Literal["done", "failed", "undone"], reason: str) -> None:
+        """Says what came of an act of which nobody knew; its target is free again."""
+        self._ask(self._here().settle, receipt, state, reason)
+
     def stop(self, application: str | None = None) -> None:
         """Stops all acting, or on one application; when it returns no act begins any more."""
         self._ask(self._here().stop, application)

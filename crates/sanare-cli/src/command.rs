@@ -15,7 +15,9 @@ pub(crate) mod init;
 pub(crate) mod forget;
 pub(crate) mod ledger;
 pub(crate) mod migrate;
+pub(crate) mod model;
 pub(crate) mod policy;
+pub(crate) mod propose;
 pub(crate) mod redact;
 pub(crate) mod replay;
 pub(crate) mod retry;
@@ -26,6 +28,7 @@ pub(crate) mod show;
 pub(crate) mod silence;
 pub(crate) mod simulate;
 pub(crate) mod stop;
+pub(crate) mod target;
 pub(crate) mod vet;
 
 use std::path::{Path, PathBuf};
@@ -131,11 +134,15 @@ impl Context {
     }
 }
 
-/// A `Show` error as an exit.
-pub(crate) fn shown(error: Show) -> Exit {
+/// A `Show` error as an exit. `right` is the verb for an incident of a service.
+pub(crate) fn shown(error: Show, right: &str) -> Exit {
     match error {
         Show::Unknown(_) => Exit::not_found(error),
         Show::Ambiguous { .. } => Exit::usage(error).hint("give more of the id"),
+        Show::OfService { ref id, .. } => {
+            let hint = format!("for it there is `{right} {id}`");
+            Exit::usage(error).hint(hint)
+        }
         Show::Store(_) => Exit::store(error),
     }
 }

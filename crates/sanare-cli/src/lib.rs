@@ -89,11 +89,9 @@ enum Command {
     Simulate(command::simulate::Arguments),
     /// Watch and heal the configured services until this is ended.
     RunServices(command::run_services::Arguments),
-    /// Look at one incident of a service, hold it, begin anew, close it.
+    /// Look at one incident of a service, say that you saw it, hold it, begin anew, close it, take its act back.
     #[command(subcommand)]
     Incident(command::incident::Command),
-    /// Propose an action for an incident of a service.
-    Propose(command::incident::Propose),
     /// Look at what detection finds.
     #[command(subcommand)]
     Detect(command::detect::Command),
@@ -103,12 +101,14 @@ enum Command {
     /// Look after storms, when too many services are ill at once.
     #[command(subcommand)]
     Storm(command::silence::Storm),
+    /// Propose an action for an incident of a service.
+    Propose(command::propose::Arguments),
     /// Look after targets.
     #[command(subcommand)]
-    Target(command::incident::Target),
+    Target(command::target::Command),
     /// Look after models.
     #[command(subcommand)]
-    Model(command::incident::Model),
+    Model(command::model::Command),
     /// Stop all acting in this project at once, or on one service.
     Stop(command::stop::Arguments),
     /// Allow acting again.
@@ -155,12 +155,12 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Simulate(arguments) => command::simulate::run(&context, &arguments),
         Command::RunServices(arguments) => command::run_services::run(&context, &arguments),
         Command::Incident(command) => command::incident::run(&context, &command),
-        Command::Propose(arguments) => command::incident::propose(&context, &arguments),
         Command::Detect(command) => command::detect::run(&context, &command),
         Command::Silence(command) => command::silence::run(&context, &command),
         Command::Storm(command) => command::silence::storm(&context, &command),
-        Command::Target(command) => command::incident::settle(&context, &command),
-        Command::Model(command) => command::incident::mark_good(&context, &command),
+        Command::Propose(arguments) => command::propose::run(&context, &arguments),
+        Command::Target(command) => command::target::run(&context, &command),
+        Command::Model(command) => command::model::run(&context, &command),
     };
     finish(done)
 }

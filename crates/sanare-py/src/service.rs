@@ -15,7 +15,8 @@ use sanare::core::service::port::{Intent, Probe};
 use sanare::core::service::silence::{Matcher, Test};
 use sanare::core::service::target::{Identity, Mark};
 use sanare::core::service::{
-    Action, Application, Component, Invalid, Labels, Moment, ObservationKind, ObservedValue, Signal, Version,
+    Action, Application, Component, Invalid, Labels, Moment, ObservationKind, ObservedValue, ReceiptState, Signal,
+    Version,
 };
 use sanare::effects::service::callback::End;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
@@ -158,6 +159,29 @@ impl NativeHealer {
     fn propose(&self, py: Python<'_>, incident: &str, action: &str, reason: &str) -> PyResult<()> {
         let action = Action::parse(action).map_err(wrong)?;
         quietly(py, || self.0.propose(incident, action, reason))?.map(drop).map_err(failed)
+    }
+
+    /// `acknowledge`, `hold`, `release`, `retry`, `undo`, `close`, `false_alarm`: what a person does about an incident.
+    #[pyo3(signature = (verb, incident, reason=""))]
+    fn person(&self, py: Python<'_>, verb: &str, incident: &str, reason: &str) -> PyResult<()> {
+        let done = quietly(py, || {
+            Some(match verb {
+                "acknowledge" => self.0.acknowledge(incident),
+                "hold" => self.0.hold(incident, true),
+                "release" => self.0.hold(incident, false),
+                "retry" => self.0.retry(incident),
+                "undo" => self.0.undo(incident, reason),
+                "close" => self.0.close_incident(incident, reason, false),
+                "false_alarm" => self.0.close_incident(incident, reason, true),
+                _ => return None,
+            })
+        })?;
+        done.ok_or_else(|| wrong(format!("no verb `{verb}`")))?.map(drop).map_err(failed)
+    }
+
+    fn settle(&self, py: Python<'_>, receipt: &str, state: &str, reason: &str) -> PyResult<()> {
+        let state = ReceiptState::parse(state).map_err(wrong)?;
+        quietly(py, || self.0.settle(receipt, state, reason))?.map(drop).map_err(failed)
     }
 
     #[pyo3(signature = (application=None))]

@@ -129,6 +129,10 @@ impl Store for Memory {
         Ok(self.kept().incidents.iter().rev().take(limit).map(|(id, _)| id.clone()).collect())
     }
 
+    fn service_incidents(&self) -> Result<Vec<Id>, StoreFault> {
+        Ok(self.kept().service.incident_ids())
+    }
+
     fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
         let kept = self.kept();
         let open = kept.incidents.iter().filter(|(_, standing)| *standing == Standing::Open);

@@ -257,6 +257,10 @@ impl Store for Sqlite {
         self.read(|connection| ledger::incidents(connection, limit))
     }
 
+    fn service_incidents(&self) -> Result<Vec<Id>, StoreFault> {
+        self.read(ledger::service_incidents)
+    }
+
     fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
         self.read(ledger::unfinished)
     }

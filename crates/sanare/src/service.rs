@@ -23,8 +23,8 @@ pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotReplayed, NotSilenced,
-    NotSimulated, Simulated, WouldOpen, checked, simulate, word,
+    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotReplayed,
+    NotSilenced, NotSimulated, Simulated, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
 pub use setup::{Setup, UnknownService};

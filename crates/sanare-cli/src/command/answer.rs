@@ -5,7 +5,7 @@ use sanare::core::service::approval::NotCounted;
 use sanare::engine::answer::{Answered, NotTaken};
 use sanare::engine::service::NotAnswered as Refused;
 use sanare::operations::answer::{NoAnswer, approve, deny};
-use sanare::operations::show::Show;
+use sanare::operations::show::{Show, find};
 use sanare::service::{Healer, NotAnswered, NotFound};
 
 use crate::command::incident::not_found;
@@ -32,10 +32,10 @@ pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Resul
     let (store, root) = (context.store()?, context.project_root()?);
     let operation = if yes { approve } else { deny };
     let taken = match (operation(store.as_ref(), &root, &arguments.id, &arguments.reason), unread) {
-        (Err(NoAnswer::Show(Show::Unknown(_))), Some(unread)) => {
+        (Err(NoAnswer::Show(Show::Unknown(_) | Show::OfService { .. })), Some(unread)) => {
             return Err(unread.hint("`sanare check` reads the file"));
         }
-        (Err(error @ NoAnswer::Show(Show::Unknown(_))), None) => {
+        (Err(error @ NoAnswer::Show(Show::Unknown(_) | Show::OfService { .. })), None) => {
             return Err(nothing_asked(context, &arguments.id)?.unwrap_or_else(|| exit(error)));
         }
         (taken, _) => taken.map_err(exit)?,
@@ -58,6 +58,12 @@ pub(crate) fn give(context: &Context, arguments: &Arguments, yes: bool) -> Resul
 
 /// A question of the service half, where there is one of this id.
 fn of_service(context: &Context, arguments: &Arguments, yes: bool) -> Result<Option<Printed>, Exit> {
+    // What begins an id of code, or ids of both halves, is no question of a service.
+    match context.store().map(|store| find(store.as_ref(), &arguments.id)) {
+        Ok(Ok(_)) => return Ok(None),
+        Ok(Err(error @ Show::Ambiguous { .. })) => return Err(shown(error, "sanare incident show")),
+        _ => {}
+    }
     let Some(healer) = context.healer_if_any()? else { return Ok(None) };
     let operation = if yes { Healer::approve } else { Healer::deny };
     match operation(&healer, &arguments.id, &arguments.reason, None) {
@@ -90,7 +96,7 @@ fn exit(error: NoAnswer) -> Exit {
     let message = error.to_string();
     let with = |code: i32, hint: &str| Exit { code, message: message.clone(), hint: hint.to_owned() };
     match error {
-        NoAnswer::Show(error) => shown(error),
+        NoAnswer::Show(error) => shown(error, "sanare incident show"),
         NoAnswer::Settings(_) => with(2, "`sanare config show` names each mistake"),
         NoAnswer::Store(_) | NoAnswer::NotTaken(NotTaken::Store(_)) => with(5, ""),
         NoAnswer::NotTaken(taken) => match taken {

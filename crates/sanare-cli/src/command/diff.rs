@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let store = context.store()?;
-    let text = diff(store.as_ref(), &arguments.id).map_err(shown)?;
+    let text = diff(store.as_ref(), &arguments.id).map_err(|error| shown(error, "sanare incident show"))?;
     if text.is_empty() {
         return Err(Exit::negative(format!("incident `{}` has no candidate", arguments.id))
             .hint("`sanare show` says why nothing was proposed"));

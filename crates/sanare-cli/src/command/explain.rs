@@ -20,7 +20,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     } else if folder.is_dir() {
         return Err(Exit::usage(format!("no `loader.py` in `{}`", folder.display())));
     } else {
-        explain(context.store()?.as_ref(), &arguments.what).map_err(shown)?
+        explain(context.store()?.as_ref(), &arguments.what).map_err(|error| shown(error, "sanare policy explain"))?
     };
     Ok(Printed::text(if context.json { pretty(&explanation) } else { explanation.to_text() }))
 }
@@ -40,7 +40,7 @@ fn of_case(context: &Context, case: &Path) -> Result<Explanation, Exit> {
     let Some(incident) = newest.first() else {
         return Err(Exit::negative(format!("nothing was recorded: {}", said.trim())));
     };
-    explain(store.as_ref(), incident.as_str()).map_err(shown)
+    explain(store.as_ref(), incident.as_str()).map_err(|error| shown(error, "sanare policy explain"))
 }
 
 /// A folder that is gone afterwards.

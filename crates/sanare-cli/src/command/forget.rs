@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sanare::operations::forget::forget;
 
-use crate::command::Context;
+use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let root = context.project_root()?;
     if !sanare::wire::home::store_path(&root).exists() {
-        return Ok(Printed::text("forgot nothing"));
+        return Ok(told(context, 0));
     }
     let store = context.store()?;
     let function = match &arguments.function {
@@ -31,8 +31,15 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     };
     let function = function.as_ref().map(|(path, name)| (path.as_path(), name.as_str()));
     let count = forget(store.as_ref(), function).map_err(Exit::store)?;
-    Ok(Printed::text(match count {
+    Ok(told(context, count))
+}
+
+fn told(context: &Context, count: u64) -> Printed {
+    if context.json {
+        return Printed::text(pretty(&serde_json::json!({ "forgotten": count })));
+    }
+    Printed::text(match count {
         0 => "forgot nothing".to_owned(),
         count => format!("forgot {count} remembered shapes and calls"),
-    }))
+    })
 }

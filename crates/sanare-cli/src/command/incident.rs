@@ -1,13 +1,13 @@
-//! `sanare incident show|hold|release|retry|close`, `sanare propose`, `sanare target settle`, `sanare model mark-good`:
-//! incidents of services, and what a person does about them.
+//! `sanare incident show|ack|hold|release|retry|close|undo`: incidents of services, and what a person does about them.
 
-use sanare::core::service::word::ReceiptState;
-use sanare::core::service::{Action, Application, Incident, Version};
-use sanare::engine::service::{NotDone, NotSettled};
-use sanare::service::{NotByPerson, NotFound};
+use sanare::core::ledger::Record;
+use sanare::core::service::Incident;
+use sanare::engine::service::{NotDone, NotSettled, acknowledged_by};
+use sanare::operations::show::{Show, find};
+use sanare::service::{Healer, NotByPerson, NotFound};
 use serde_json::json;
 
-use crate::command::{Context, pretty};
+use crate::command::{Context, pretty, shown};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Subcommand)]
@@ -15,6 +15,11 @@ pub(crate) enum Command {
     /// Show one incident of a service, and every step of its run.
     Show {
         /// Its id, or at least six characters of it.
+        id: String,
+    },
+    /// Note that you have seen it: nobody else need be told.
+    Ack {
+        /// Its id.
         id: String,
     },
     /// Hold it: nothing is begun.
@@ -43,104 +48,107 @@ pub(crate) enum Command {
         #[arg(long)]
         false_alarm: bool,
     },
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Propose {
-    /// The incident.
-    incident: String,
-    /// What to do: one of the actions that have a target.
-    action: String,
-    /// Why, for the record.
-    #[arg(long)]
-    reason: String,
-}
-
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum Target {
-    /// Say what came of an act of which nobody knows; its target is free again.
-    Settle {
-        /// The receipt.
-        receipt: String,
-        /// What came of it.
-        #[arg(long = "as", value_parser = ["done", "failed", "undone"])]
-        state: String,
+    /// Take its last act back.
+    Undo {
+        /// Its id.
+        id: String,
         /// Why, for the record.
         #[arg(long)]
         reason: String,
     },
 }
 
-#[derive(Debug, clap::Subcommand)]
-pub(crate) enum Model {
-    /// Call a version known-good, for rollbacks.
-    MarkGood {
-        /// The service.
-        application: String,
-        /// The version.
-        version: String,
-        /// Why, for the record.
-        #[arg(long)]
-        reason: String,
-    },
+impl Command {
+    fn id(&self) -> &str {
+        match self {
+            Self::Show { id }
+            | Self::Ack { id }
+            | Self::Hold { id }
+            | Self::Release { id }
+            | Self::Retry { id }
+            | Self::Close { id, .. }
+            | Self::Undo { id, .. } => id,
+        }
+    }
+
+    /// The verb for an incident of code that does what is nearest to it.
+    fn of_code(&self) -> &'static str {
+        match self {
+            Self::Retry { .. } => "sanare retry",
+            Self::Undo { .. } => "sanare revert",
+            Self::Close { .. } => "sanare deny",
+            Self::Show { .. } | Self::Ack { .. } | Self::Hold { .. } | Self::Release { .. } => "sanare show",
+        }
+    }
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit> {
-    let healer = context.healer()?;
+    let (healer, id) = of_service(context, command.id(), command.of_code())?;
     let done = match command {
-        Command::Show { id } => {
-            let (incident, records) = healer.incident(id).map_err(not_found)?;
-            let steps: Vec<_> = records.iter().map(|one| json!({ "at": one.at, "step": one.step })).collect();
-            if context.json {
-                let mut value = json!(incident);
-                value["status"] = json!(incident.status());
-                value["steps"] = json!(steps);
-                return Ok(Printed::text(pretty(&value)));
-            }
-            let mut lines = vec![head(&incident)];
-            lines.push(format!("  {}", incident.summary));
-            lines.extend(
-                incident.attempts.iter().map(|one| format!("  {}. {}: {}", one.number, one.action, one.summary)),
-            );
-            lines.extend(records.iter().map(|one| format!("  {}  {}", when(one.at), one.step)));
-            return Ok(Printed::text(lines.join("\n")));
+        Command::Show { .. } => {
+            let (incident, records) = healer.incident(&id).map_err(not_found)?;
+            return Ok(shown_whole(context, &incident, &records));
         }
-        Command::Hold { id } => healer.hold(id, true).map(|id| format!("held: {id}")),
-        Command::Release { id } => healer.hold(id, false).map(|id| format!("goes on: {id}")),
-        Command::Retry { id } => healer.retry(id).map(|id| format!("begun anew: {id}")),
-        Command::Close { id, reason, false_alarm } => {
-            healer.close_incident(id, reason, *false_alarm).map(|id| format!("closed: {id}"))
+        Command::Ack { .. } => healer.acknowledge(&id).map(|id| format!("seen: {id}")),
+        Command::Hold { .. } => healer.hold(&id, true).map(|id| format!("held: {id}")),
+        Command::Release { .. } => healer.hold(&id, false).map(|id| format!("goes on: {id}")),
+        Command::Retry { .. } => healer.retry(&id).map(|id| format!("begun anew: {id}")),
+        Command::Undo { reason, .. } => {
+            healer.undo(&id, reason).map(|id| format!("its last act is taken back by the healer that runs: {id}"))
+        }
+        Command::Close { reason, false_alarm, .. } => {
+            let was = healer.incident(&id).is_ok_and(|(one, _)| one.status().word() == "closed");
+            let said = if was { "called a false alarm" } else { "closed" };
+            healer.close_incident(&id, reason, *false_alarm).map(|id| format!("{said}: {id}"))
         }
     };
     done.map(|text| said(context, text)).map_err(by_person)
 }
 
+/// The healer, and the whole id of an incident of a service. What names one of code, or one of each, is said; `code` is the
+/// verb for one of code.
+pub(crate) fn of_service(context: &Context, given: &str, code: &str) -> Result<(Healer, String), Exit> {
+    let known = context.store().ok().map(|store| find(store.as_ref(), given));
+    let id = match known {
+        Some(Ok(id)) => {
+            let exit = Exit::usage(format!("`{id}` is an incident of code, and not of a service"));
+            return Err(exit.hint(format!("for it there is `{code} {id}`")));
+        }
+        Some(Err(error @ Show::Ambiguous { .. })) => return Err(shown(error, code)),
+        Some(Err(Show::OfService { id, .. })) => id,
+        // Services may have a store of their own.
+        Some(Err(_)) | None => given.to_owned(),
+    };
+    Ok((context.healer()?, id))
+}
+
+fn shown_whole(context: &Context, incident: &Incident, records: &[Record]) -> Printed {
+    let steps: Vec<_> = records.iter().map(|one| json!({ "at": one.at, "step": one.step })).collect();
+    let seen_by = acknowledged_by(records);
+    if context.json {
+        let mut value = json!(incident);
+        value["status"] = json!(incident.status());
+        value["acknowledged_by"] = json!(seen_by);
+        value["steps"] = json!(steps);
+        return Printed::text(pretty(&value));
+    }
+    let mut lines = vec![head(incident), format!("  {}", incident.summary)];
+    if !incident.flags.is_empty() {
+        let flags: Vec<&str> = incident.flags.iter().map(|flag| flag.word()).collect();
+        lines.push(format!("  marked: {}", flags.join(", ")));
+    }
+    lines.extend(seen_by.map(|name| format!("  seen by {name}")));
+    lines.extend(incident.attempts.iter().map(|one| {
+        let receipt = one.receipt_id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        format!("  {}. {}: {}{receipt}", one.number, one.action, one.summary)
+    }));
+    lines.extend(records.iter().map(|one| format!("  {}  {}", when(one.at), one.step)));
+    Printed::text(lines.join("\n"))
+}
+
 /// One line of what was done, for a person or for a program.
-fn said(context: &Context, text: String) -> Printed {
+pub(crate) fn said(context: &Context, text: String) -> Printed {
     Printed::text(if context.json { pretty(&json!({ "done": text })) } else { text })
-}
-
-pub(crate) fn propose(context: &Context, arguments: &Propose) -> Result<Printed, Exit> {
-    let action = Action::parse(&arguments.action).map_err(Exit::usage)?;
-    let done = context.healer()?.propose(&arguments.incident, action, &arguments.reason);
-    let proposed = |id| format!("proposed: {action} for {id}\npolicy judges it, and somebody else approves it");
-    done.map(|id| said(context, proposed(id))).map_err(by_person)
-}
-
-pub(crate) fn settle(context: &Context, Target::Settle { receipt, state, reason }: &Target) -> Result<Printed, Exit> {
-    let state = ReceiptState::parse(state).map_err(Exit::usage)?;
-    let done = context.healer()?.settle(receipt, state, reason);
-    done.map(|()| said(context, format!("settled: {receipt} is {state}"))).map_err(by_person)
-}
-
-pub(crate) fn mark_good(context: &Context, command: &Model) -> Result<Printed, Exit> {
-    let Model::MarkGood { application, version, reason } = command;
-    let application = Application::parse(application.as_str()).map_err(Exit::usage)?;
-    let version = Version::parse(version.as_str()).map_err(Exit::usage)?;
-    let healer = context.healer()?;
-    super::stop::known(healer.setup(), &application)?;
-    healer.mark_good(&application, &version, reason).map_err(Exit::store)?;
-    Ok(said(context, format!("known as good: {version} of {application}")))
 }
 
 /// One line of an incident.
@@ -170,15 +178,20 @@ pub(crate) fn not_found(error: NotFound) -> Exit {
     match error {
         NotFound::Unknown(_) => Exit::not_found(error),
         NotFound::Ambiguous { .. } => Exit::usage(error).hint("give more of the id"),
+        NotFound::OfCode { ref id, .. } => {
+            let hint = format!("for it there is `sanare show {id}`");
+            Exit::usage(error).hint(hint)
+        }
         NotFound::Store(_) => Exit::store(error),
     }
 }
 
-fn by_person(error: NotByPerson) -> Exit {
+pub(crate) fn by_person(error: NotByPerson) -> Exit {
     match error {
         NotByPerson::NotFound(error) => not_found(error),
         NotByPerson::NotDone(NotDone::Store(_)) | NotByPerson::NotSettled(NotSettled::Store(_)) => Exit::store(error),
         NotByPerson::NotSettled(NotSettled::Unknown) => Exit::not_found(error),
+        NotByPerson::NotDone(NotDone::NoReason) | NotByPerson::NotSettled(NotSettled::NoReason) => Exit::usage(error),
         _ => Exit::negative(error),
     }
 }

@@ -6,7 +6,7 @@ use sanare::core::service::{Incident, Status};
 use sanare::operations::incidents::of_kind;
 use sanare::report::Report;
 
-use crate::command::incident::head;
+use crate::command::incident::{head, when};
 use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed, complain};
 
@@ -34,10 +34,6 @@ fn statuses() -> PossibleValuesParser {
     more.dedup();
     all.extend(more.into_iter().filter(|word| !told.contains(word)).map(|word| PossibleValue::new(word).hide(true)));
     PossibleValuesParser::new(all)
-}
-
-fn when(at: u64) -> String {
-    sanare::report::utc(at).chars().take(16).collect()
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {

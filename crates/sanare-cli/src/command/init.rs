@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sanare::core::service::Application;
 
-use crate::command::Context;
+use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Args)]
@@ -24,9 +24,13 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     for (name, text) in [("sanare.toml", configuration), ("policy.toml", policy)] {
         write_new(&root.join(name), &text)?;
     }
+    let written = [root.join("sanare.toml"), root.join("policy.toml")];
+    if context.json {
+        return Ok(Printed::text(pretty(&serde_json::json!({ "written": written }))));
+    }
     let lines = [
-        format!("written: {}", root.join("sanare.toml").display()),
-        format!("written: {}", root.join("policy.toml").display()),
+        format!("written: {}", written[0].display()),
+        format!("written: {}", written[1].display()),
         "next: sanare check".to_owned(),
     ];
     Ok(Printed::text(lines.join("\n")))

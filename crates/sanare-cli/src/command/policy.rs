@@ -102,7 +102,7 @@ fn tested(context: &Context, arguments: &Test, policy: &Policy) -> Result<Tested
 
 pub(crate) fn exit(error: Explain) -> Exit {
     match error {
-        Explain::Show(error) => shown(error),
+        Explain::Show(error) => shown(error, "sanare incident show"),
         Explain::Store(_) => Exit::store(error),
         Explain::NothingDecided(_) => Exit::negative(error).hint("`sanare show` says why nothing was proposed"),
         Explain::Settings(_) | Explain::Cases(_) => Exit::usage(error),

@@ -76,7 +76,7 @@ fn judge(context: &Context, id: &str, path: &std::path::Path) -> Result<Printed,
 
 fn exit(error: Replay) -> Exit {
     match error {
-        Replay::Show(error) => shown(error),
+        Replay::Show(error) => shown(error, "sanare incident show"),
         Replay::Explain(error) => policy::exit(error),
         Replay::Store(_) => Exit::store(error),
         Replay::NoCandidate(_) => Exit::negative(error).hint("`sanare show` says why nothing was proposed"),

@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let store = context.store()?;
-    let report = retry(store.as_ref(), &arguments.id).map_err(shown)?;
+    let report = retry(store.as_ref(), &arguments.id).map_err(|error| shown(error, "sanare incident retry"))?;
     let text = format!("the next failure of this kind in {} is worked on again", report.function);
     Ok(Printed::text(if context.json { pretty(&report) } else { text }))
 }

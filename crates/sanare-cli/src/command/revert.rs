@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let store = context.store()?;
     let report = revert(store.as_ref(), &arguments.id).map_err(|error| match error {
-        Revert::Show(error) => shown(error),
+        Revert::Show(error) => shown(error, "sanare incident undo"),
         Revert::Store(_) => Exit::store(error),
         Revert::NothingApplied(_) | Revert::Changed => Exit::negative(error),
         Revert::Target(_) => Exit { code: 3, message: error.to_string(), hint: String::new() },

@@ -153,7 +153,7 @@ fn refused(error: NotSilenced) -> Exit {
         NotSilenced::Refused(_) => Exit::usage(error),
         NotSilenced::UnknownService(_) => Exit::not_found(error),
         NotSilenced::NotFound(NotFound::Ambiguous { .. }) => Exit::usage(error).hint("give more of the id"),
-        NotSilenced::NotFound(NotFound::Unknown(_)) => Exit::not_found(error),
+        NotSilenced::NotFound(NotFound::Unknown(_) | NotFound::OfCode { .. }) => Exit::not_found(error),
         NotSilenced::NotFound(NotFound::Store(_)) | NotSilenced::Store(_) => Exit::store(error),
     }
 }

@@ -149,6 +149,15 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn incidents(&self, limit: usize) -> Result<Vec<Id>, StoreFault>;
 
+    /// Ids of the service half's incidents in the same store, newest first: their records are in the one ledger, and no
+    /// verb of code healing is for them.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn service_incidents(&self) -> Result<Vec<Id>, StoreFault> {
+        Ok(Vec::new())
+    }
+
     /// Ids of incidents whose last step is neither `closed` nor `waiting` nor a standing `applied`, oldest first.
     ///
     /// # Errors

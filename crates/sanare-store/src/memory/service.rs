@@ -49,6 +49,11 @@ impl Service {
         self.by_source.get(&source_of(seen)).and_then(|place| self.observations.get(*place))
     }
 
+    /// Ids of incidents, newest first.
+    pub(super) fn incident_ids(&self) -> Vec<Id> {
+        self.incidents.iter().rev().map(|one| one.id.clone()).collect()
+    }
+
     fn receipt(&self, id: &Id) -> Option<&Receipt> {
         self.receipts.iter().find(|one| one.id == *id)
     }

@@ -61,6 +61,13 @@ pub(super) fn incidents(connection: &Connection, limit: usize) -> Result<Vec<Id>
     Ok(ids)
 }
 
+/// Incidents of the service half, newest first.
+pub(super) fn service_incidents(connection: &Connection) -> Result<Vec<Id>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/service_incident_ids.sql"))?;
+    let ids = statement.query_map([], id)?.collect::<Result<_, _>>()?;
+    Ok(ids)
+}
+
 /// Incidents that are on their way, oldest first.
 pub(super) fn unfinished(connection: &Connection) -> Result<Vec<Id>, Trouble> {
     let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/incidents_unfinished.sql"))?;

@@ -24,6 +24,14 @@ pub enum Show {
         /// One of them.
         first: String,
     },
+    /// It is there, and of the other half: no verb of code healing is for it.
+    #[error("`{id}` is an incident of a service ({what}), and not of code")]
+    OfService {
+        /// Its id.
+        id: String,
+        /// Service and kind.
+        what: String,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFault),
@@ -44,12 +52,27 @@ pub fn find(store: &dyn Store, given: &str) -> Result<Id, Show> {
     if let Some(exact) = all.iter().find(|id| bare(id) == wanted) {
         return Ok(exact.clone());
     }
-    let hits: Vec<&Id> = all.iter().filter(|id| wanted.len() >= 6 && bare(id).starts_with(&wanted)).collect();
+    let of_services = store.service_incidents()?;
+    if let Some(exact) = of_services.iter().find(|id| bare(id) == wanted) {
+        return Err(of_service(store, exact)?);
+    }
+    // What begins an id of each half names neither.
+    let both = all.iter().chain(&of_services);
+    let hits: Vec<&Id> = both.filter(|id| wanted.len() >= 6 && bare(id).starts_with(&wanted)).collect();
     match hits.as_slice() {
         [] => Err(Show::Unknown(given.to_owned())),
+        [only] if of_services.contains(only) => Err(of_service(store, only)?),
         [only] => Ok((*only).clone()),
         [first, ..] => Err(Show::Ambiguous { given: given.to_owned(), count: hits.len(), first: first.to_string() }),
     }
+}
+
+/// What an incident of a service is, by the record that opened it.
+fn of_service(store: &dyn Store, id: &Id) -> Result<Show, StoreFault> {
+    let records = store.records(id)?;
+    let opened = records.iter().find(|record| record.step == "opened").map(Record::json).unwrap_or_default();
+    let word = |key: &str| opened["incident"][key].as_str().unwrap_or("unknown").to_owned();
+    Ok(Show::OfService { id: id.to_string(), what: format!("{}: {}", word("application"), word("kind")) })
 }
 
 /// Its report.

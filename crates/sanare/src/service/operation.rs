@@ -17,6 +17,7 @@ pub use check::{Checked, checked};
 pub use detect::{Detected, NotReplayed, WouldOpen};
 pub use explain::word;
 pub use incidents::NotFound;
+pub use mark_good::NotMarked;
 pub use people::NotByPerson;
 pub use silence::{Hushed, NotLifted, NotSilenced};
 pub use simulate::{NotSimulated, Simulated, simulate};

@@ -1,12 +1,13 @@
 //! Questions to people, and their answers (S100 to S104).
 
+use sanare_core::id::Id;
 use sanare_core::port::StoreFault;
 use sanare_core::service::approval::{Approval, Decision, Principal};
 use sanare_core::service::word::ApprovalState;
 use sanare_core::service::{Action, Application, Moment, Text};
 use serde::Serialize;
 
-use super::incidents::{NotFound, by_id};
+use super::incidents::{NotFound, begins};
 use crate::service::Healer;
 use crate::wire::person;
 
@@ -108,6 +109,21 @@ impl Healer {
         self.answered(id, Decision::Deny, comment, shown)
     }
 
+    /// The question that is meant: a person may name it, or the incident that it is about. One that was answered is
+    /// found by its whole id.
+    fn question(&self, given: &str) -> Result<Approval, NotFound> {
+        let mut waiting = self.store().waiting_approvals()?;
+        waiting.retain(|one| begins(&one.id, given) || begins(&one.binding.incident, given));
+        match (waiting.pop(), waiting.len()) {
+            (Some(one), 0) => Ok(one),
+            (Some(_), more) => Err(NotFound::Ambiguous { given: given.to_owned(), count: more + 1 }),
+            (None, _) => {
+                let known = self.store().approval(&Id::from_text(given))?;
+                known.ok_or_else(|| NotFound::Unknown(given.to_owned()))
+            }
+        }
+    }
+
     fn answered(
         &self,
         id: &str,
@@ -115,10 +131,7 @@ impl Healer {
         comment: &str,
         shown: Option<&str>,
     ) -> Result<ApprovalState, NotAnswered> {
-        let waiting = self.store().waiting_approvals().map_err(NotFound::Store)?;
-        // A person may name the question or the incident that it is about.
-        let found = by_id(&waiting, id, |one| &one.id)
-            .or_else(|first| by_id(&waiting, id, |one| &one.binding.incident).map_err(|_| first))?;
+        let found = self.question(id)?;
         let current = found.binding.digest();
         let shown = shown.map_or(Some(current.clone()), sanare_core::hash::Digest::parse);
         // A text that is no digest is none that was shown.

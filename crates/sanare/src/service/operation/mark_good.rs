@@ -7,7 +7,8 @@ use sanare_core::ledger::Entry;
 use sanare_core::redact::Redactor;
 use sanare_core::service::run::Change;
 use sanare_core::service::{
-    Application, Draft, Labels, Moment, NotMade, Observation, ObservedValue, Signal, Source, Stamp, Trust, Version,
+    Application, Draft, Labels, Moment, NotMade, Observation, ObservedValue, Signal, Source, Stamp, Text, Trust,
+    Version,
 };
 use serde_json::json;
 
@@ -15,12 +16,27 @@ use crate::service::Healer;
 use crate::service::detectors::PERSON;
 use crate::wire::person;
 
+/// Why a version was not marked.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMarked {
+    /// A reason is needed.
+    #[error("a reason is needed")]
+    NoReason,
+    /// It could not be stored.
+    #[error(transparent)]
+    NotMade(#[from] NotMade),
+}
+
 impl Healer {
     /// Marks a version, as the account that runs this process; it is in the ledger with the reason.
     ///
     /// # Errors
-    /// [`NotMade`]; then nothing changed.
-    pub fn mark_good(&self, application: &Application, version: &Version, reason: &str) -> Result<(), NotMade> {
+    /// [`NotMarked`]; then nothing changed.
+    pub fn mark_good(&self, application: &Application, version: &Version, reason: &str) -> Result<(), NotMarked> {
+        let reason = Text::<300>::of(reason);
+        if reason.is_empty() {
+            return Err(NotMarked::NoReason);
+        }
         let invalid = |error: sanare_core::service::Invalid| NotMade::Moved(error.to_string());
         let (now, clock) = (Moment::from_millis(self.clock().now()), self.clock());
         let name = person::current().name;

@@ -1,11 +1,11 @@
-//! What a person does about an incident: propose, hold, retry, close, settle (S107, S114).
+//! What a person does about an incident: propose, acknowledge, hold, retry, undo, close, settle (S107, S114).
 
 use sanare_core::id::Id;
 use sanare_core::service::word::ReceiptState;
 use sanare_core::service::{Action, Incident};
 use sanare_engine::service::{NotDone, NotSettled};
 
-use super::incidents::NotFound;
+use super::incidents::{LOOKED_THROUGH, NotFound, by_id};
 use crate::service::Healer;
 use crate::wire::person;
 
@@ -46,6 +46,28 @@ impl Healer {
         Ok(incident.id)
     }
 
+    /// Notes that the account that runs this process has seen it.
+    ///
+    /// # Errors
+    /// [`NotByPerson`]; then nothing changed.
+    pub fn acknowledge(&self, incident: &str) -> Result<Id, NotByPerson> {
+        let incident = self.one(incident)?;
+        let (house, name) = (self.house(), person::current().name);
+        self.within(&house, |acting| acting.acknowledge(&incident.id, &name))?;
+        Ok(incident.id)
+    }
+
+    /// Lets its last act be taken back; whoever lets the run go on does it.
+    ///
+    /// # Errors
+    /// [`NotByPerson`]; then nothing changed.
+    pub fn undo(&self, incident: &str, reason: &str) -> Result<Id, NotByPerson> {
+        let incident = self.one(incident)?;
+        let (house, name) = (self.house(), person::current().name);
+        self.within(&house, |acting| acting.undo(&incident.id, &name, reason))?;
+        Ok(incident.id)
+    }
+
     /// Begins a handed-over incident anew.
     ///
     /// # Errors
@@ -72,10 +94,26 @@ impl Healer {
     ///
     /// # Errors
     /// [`NotByPerson`]; then nothing changed.
-    pub fn settle(&self, receipt: &str, state: ReceiptState, reason: &str) -> Result<(), NotByPerson> {
+    pub fn settle(&self, receipt: &str, state: ReceiptState, reason: &str) -> Result<Id, NotByPerson> {
+        let receipt = self.receipt(receipt)?;
         let (house, name) = (self.house(), person::current().name);
-        self.within(&house, |acting| acting.settle(&Id::from_text(receipt), state, &name, reason))?;
-        Ok(())
+        self.within(&house, |acting| acting.settle(&receipt, state, &name, reason))?;
+        Ok(receipt)
+    }
+
+    /// A receipt by its id or the beginning of it: among those that are not settled, else among all.
+    fn receipt(&self, given: &str) -> Result<Id, NotFound> {
+        let unsettled = self.store().unsettled()?;
+        match by_id(&unsettled, given, |one| &one.id) {
+            Ok(open) => return Ok(open.id.clone()),
+            Err(NotFound::Unknown(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let mut all = Vec::new();
+        for incident in self.store().newest_incidents(LOOKED_THROUGH)? {
+            all.extend(self.store().receipts_of(&incident.id)?);
+        }
+        by_id(&all, given, |one| &one.id).map(|one| one.id.clone())
     }
 
     fn one(&self, id: &str) -> Result<Incident, NotFound> {

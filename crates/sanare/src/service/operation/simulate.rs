@@ -17,6 +17,7 @@ use sanare_core::service::{
     Application, Effect, GateCheck, Health, Identity, Incident, Labels, Mark, NotMade, ObservedValue, Version,
 };
 
+use super::mark_good::NotMarked;
 use crate::service::hands::{Hand, Hands};
 use crate::service::{Healer, More, NotMadeHealer, Options, Setup, Tools};
 use crate::wire::clock::SystemClock;
@@ -109,7 +110,7 @@ fn play(
     };
     if let (true, Ok(one), Ok(two)) = (changed, Version::parse("before"), Version::parse("now")) {
         healer.mark_good(application, &one, "simulated").map_err(|error| match error {
-            NotMade::Store(fault) => fault,
+            NotMarked::NotMade(NotMade::Store(fault)) => fault,
             other => StoreFault::Corrupt(other.to_string()),
         })?;
         for version in [one, two] {

@@ -1,0 +1,1 @@
+SELECT id FROM service_incidents ORDER BY number DESC
