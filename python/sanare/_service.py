@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanare._errors import Error, NotStarted
 from sanare._native import native
+from sanare._serving import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from typing import Literal, TypeVar
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     ActionName = Literal[
         "restart_component", "reload_model", "rollback_model", "request_retraining", "request_redeployment"
     ]
+    # Values by the name of their column; a data frame is one.
+    Columns = Mapping[str, Iterable[Any]]
     Function = TypeVar("Function", bound=Callable[..., Any])
 
 _log = logging.getLogger("sanare")
@@ -227,6 +230,23 @@ class Healer:
         """What will never be done by itself, and why."""
         return list(self._ask(self._here().obstacles))
 
+    def learn(
+        self,
+        application: str,
+        signal: str,
+        features: Columns,
+        predictions: Columns | None = None,
+        *,
+        model_version: str | None = None,
+    ) -> dict[str, Any]:
+        """Learns the reference of a signal's profiles from rows, such as those of the training, and writes its file. A
+        healer that begins after it compares with it.
+        """
+        here = self._here()
+        return dict(
+            self._ask(here.learn, application, signal, _columns(features), _columns(predictions), model_version)
+        )
+
     def mark_good(self, application: str, version: str, reason: str) -> None:
         """Calls a version known-good, for rollbacks."""
         self._ask(self._here().mark_good, application, version, reason)
@@ -314,21 +334,66 @@ class Service:
         """Reports what a check of one's own says."""
         self.observe(signal, status if detail is None else {"status": status, "detail": detail}, "health")
 
-    def quality(self, signal: str, value: float, samples: int, start: datetime, end: datetime) -> None:
-        """Reports how good predictions were, by labels of a window."""
+    def quality(
+        self,
+        signal: str,
+        value: float,
+        samples: int,
+        start: datetime,
+        end: datetime,
+        *,
+        half: float | None = None,
+        positives: int | None = None,
+        deviation: float | None = None,
+    ) -> None:
+        """Reports how good predictions were, by labels of a window. It is compared by its 95 % interval: `half` of its
+        width, where you know it; else that of a share, of an area under the curve with so many `positives`, or of a mean
+        with a `deviation` of one sample, as `form` in the configuration says.
+        """
         try:
             window = {"from": start.isoformat(), "to": end.isoformat()}
         except Exception:
             window = {}
-        self.observe(signal, {"value": value, "samples": samples, **window}, "prediction_quality")
+        width = {"half": half, "positives": positives, "deviation": deviation}
+        told = {name: number for name, number in width.items() if number is not None}
+        self.observe(signal, {"value": value, "samples": samples, **window, **told}, "prediction_quality")
 
-    def profile(self, signal: str, profile: Mapping[str, Any]) -> None:
-        """Reports a sketch of data."""
+    def profile(
+        self,
+        signal: str,
+        profile: Mapping[str, Any] | None = None,
+        *,
+        features: Columns | None = None,
+        predictions: Columns | None = None,
+    ) -> None:
+        """Counts rows for drift: `features` and `predictions` are columns by name, such as lists, arrays or a data frame.
+        The rows stay in this process; every 10,000 of them or every hour their counts are sent. Or reports a `profile`
+        that was counted elsewhere.
+        """
+        if profile is None:
+            self._rows(signal, features, predictions)
+            return
         try:
             plain: object = dict(profile)
         except Exception:
             plain = None
         self.observe(signal, plain, "drift")
+
+    def prediction(
+        self, output: object, features: Mapping[str, object] | None = None, *, signal: str = "predictions"
+    ) -> None:
+        """Counts one prediction for drift, with the features that it was made from, as `profile` counts rows."""
+        outputs = output if isinstance(output, dict) else {"prediction": output}
+        columns = _columns(features)
+        # What is no mapping of names stays as it is, and is refused.
+        row = columns if "" in columns else {name: [value] for name, value in columns.items()}
+        self._rows(signal, row, {name: [value] for name, value in outputs.items()})
+
+    def _rows(self, signal: str, features: Columns | None, predictions: Columns | None) -> None:
+        here = self._native if self._process == os.getpid() else self._connect()
+        refused = here.rows(signal, _columns(features), _columns(predictions))
+        if refused is not None:
+            self._tell(f"`{signal}`: {refused}")
 
     def deployed(self, version: str, before: str | None = None) -> None:
         """Reports that a version is live now."""
@@ -340,58 +405,12 @@ class Service:
         if not callable(function):
             raise TypeError("`serving` decorates a function; put it below `classmethod` and the like")
         path = getattr(function, "__name__", "call")
-        clock = time.perf_counter
 
         def served(began: float, failed: bool) -> None:
             here = self._native if self._process == os.getpid() else self._connect()
-            here.served(path, clock() - began, failed)
+            here.served(path, time.perf_counter() - began, failed)
 
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def asynchronous(*args: Any, **kwargs: Any) -> Any:
-                began = clock()
-                failed = True
-                try:
-                    result = await function(*args, **kwargs)
-                    failed = False
-                    return result
-                finally:
-                    served(began, failed)
-
-            return asynchronous  # type: ignore[return-value]
-
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def streaming(*args: Any, **kwargs: Any) -> Any:
-                began = clock()
-                failed = True
-                try:
-                    result = yield from function(*args, **kwargs)
-                    failed = False
-                    return result
-                except GeneratorExit:
-                    # The reader went away: that is no fault of the path.
-                    failed = False
-                    raise
-                finally:
-                    served(began, failed)
-
-            return streaming  # type: ignore[return-value]
-
-        @functools.wraps(function)
-        def synchronous(*args: Any, **kwargs: Any) -> Any:
-            began = clock()
-            failed = True
-            try:
-                result = function(*args, **kwargs)
-                failed = False
-                return result
-            finally:
-                served(began, failed)
-
-        return synchronous  # type: ignore[return-value]
+        return measured(function, served)  # type: ignore[return-value]
 
     def capability(
         self,
@@ -470,6 +489,18 @@ def _matcher(name: str, wanted: object) -> tuple[str, str, list[str]]:
     if not all(isinstance(text, str) for text in texts):
         raise Error(f"`{name}` is compared with a text, a list of texts or a compiled pattern")
     return name, "=", [str(text) for text in texts]
+
+
+def _columns(table: object) -> dict[str, Any]:
+    """Columns by name, of a mapping or a data frame; what is neither is refused where columns are read."""
+    if table is None:
+        return {}
+    if type(table) is dict:
+        return table
+    try:
+        return dict(table.items())  # type: ignore[attr-defined]
+    except Exception:
+        return {"": type(table).__name__}
 
 
 def _seconds(at: datetime) -> float:

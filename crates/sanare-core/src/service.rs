@@ -7,6 +7,7 @@ pub mod invalid;
 pub mod moment;
 pub mod name;
 pub mod text;
+pub mod template;
 pub mod word;
 pub mod action;
 pub mod kind;
@@ -60,7 +61,7 @@ pub use silence::Silence;
 pub use step::Step;
 pub use target::{Identity, Mark, TargetKey};
 pub use text::{Output, Text};
-pub use value::{ObservedValue, Quality};
+pub use value::{LogCount, ObservedValue, Quality};
 pub use word::{
     ApprovalState, ClosedBy, Condition, Effect, Flag, Health, IncidentFlag, ObservationKind, Origin, ReceiptState,
     Severity, Status, StepName, Trust, VerificationOutcome,

@@ -144,7 +144,9 @@ impl Bank {
         state.path.lag = order.lag;
         let mut noted = Noted { flags: place.flag().into_iter().collect(), ..Noted::default() };
         if place.is_arrival() {
-            noted.findings.extend(state.whole(&self.settings, series, observation));
+            let (findings, restated) = state.whole(&self.settings, series, observation);
+            noted.findings.extend(findings);
+            noted.flags.extend(restated.then_some(Flag::Restated));
             if let Some((spot, known)) = self.spots.get_mut(*spot) {
                 let news = known.presence.hear(observation.event_time, now);
                 noted.findings.extend(self.settings.missing(spot, known, news));
@@ -205,7 +207,8 @@ impl Bank {
             if let Some(every) = state.path.interval.learn(reading.at()) {
                 known.presence.teach(every);
             }
-            let news = known.presence.read(reading);
+            // A profile is no number, and none is missed.
+            let news = if state.numberless { None } else { known.presence.read(reading) };
             findings.extend(self.settings.missing(spot, known, news));
         }
         findings.extend(state.feed(&self.settings, series, Input::Reading(reading)));

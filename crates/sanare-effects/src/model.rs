@@ -8,7 +8,7 @@ mod client;
 mod command;
 pub(crate) mod connect;
 pub(crate) mod http;
-mod key;
+pub mod key;
 mod lookup;
 mod proxy;
 pub(crate) mod stream;

@@ -95,8 +95,12 @@ impl Seal for UserKey {
     }
 }
 
-/// The key's bytes. Of two processes that make it at once the second reads what the first made.
-fn read_or_make(path: &Path) -> std::io::Result<Vec<u8>> {
+/// A key's bytes, made by the system's chance where there is none yet. Of two processes that make it at once the second reads
+/// what the first made.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn read_or_make(path: &Path) -> std::io::Result<Vec<u8>> {
     match read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         other => return other,

@@ -12,6 +12,7 @@ mod fresh;
 mod memory;
 mod person;
 mod request;
+mod rows;
 mod service;
 mod settings;
 mod subject;

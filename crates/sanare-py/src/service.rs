@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -22,17 +23,44 @@ use sanare::effects::service::callback::End;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
 use serde_json::Value as Json;
 
-use crate::{back, quietly};
+use crate::{back, quietly, rows};
 
-/// A clock of the caller's, for tests: seconds since 1970, which never go back.
-struct Told(Py<PyAny>);
+/// A clock of the caller's, for tests: seconds since 1970.
+struct Told {
+    ask: Py<PyAny>,
+    /// What it said last, and the most that it has said.
+    last: AtomicU64,
+    most: AtomicU64,
+    broken: AtomicBool,
+}
+
+/// Why a clock is none.
+const NO_TIME: &str = "`clock` gives no time: it raised, or gave something else than the seconds since 1970";
 
 impl Told {
+    fn new(ask: Py<PyAny>) -> Result<Self, String> {
+        let (last, most) = (AtomicU64::default(), AtomicU64::default());
+        let told = Self { ask, last, most, broken: AtomicBool::new(false) };
+        told.millis();
+        if told.is_broken() { Err(NO_TIME.to_owned()) } else { Ok(told) }
+    }
+
+    /// What it says; where it says nothing, what it said last, and that it is broken.
     fn millis(&self) -> u64 {
-        let seconds = Python::attach(|py| self.0.call0(py).and_then(|told| told.extract::<f64>(py))).unwrap_or(0.0);
-        u64::try_from(Duration::try_from_secs_f64(seconds).unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+        let seconds = Python::attach(|py| self.ask.call0(py).and_then(|told| told.extract::<f64>(py))).ok();
+        let since = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let millis = since.and_then(|since| u64::try_from(since.as_millis()).ok()).filter(|millis| *millis < END);
+        self.broken.store(millis.is_none(), Ordering::SeqCst);
+        if let Some(millis) = millis {
+            self.last.store(millis, Ordering::SeqCst);
+            self.most.fetch_max(millis, Ordering::SeqCst);
+        }
+        self.last.load(Ordering::SeqCst)
     }
 }
+
+/// The year 10000, which no time of ours reaches.
+const END: u64 = 253_402_300_800_000;
 
 impl Clock for Told {
     fn now(&self) -> u64 {
@@ -40,7 +68,12 @@ impl Clock for Told {
     }
 
     fn elapsed(&self) -> u64 {
-        self.millis()
+        self.millis();
+        self.most.load(Ordering::SeqCst)
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::SeqCst)
     }
 
     fn chance(&self) -> u128 {
@@ -75,7 +108,7 @@ impl NativeHealer {
                 let setup = Setup::find(path.as_deref(), &folder)
                     .map_err(|troubles| troubles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
                 let (store, agent) = setup.open().map_err(|error| error.to_string())?;
-                let tools = Tools { store, clock: Arc::new(Told(clock)), agent };
+                let tools = Tools { store, clock: Arc::new(Told::new(clock)?), agent };
                 Healer::with(setup, tools).map_err(|error| error.to_string())
             }
         })?;
@@ -273,6 +306,26 @@ impl NativeHealer {
         quietly(py, || self.0.mark_good(&application, &version, reason))?.map_err(failed)
     }
 
+    /// Learns the reference of a signal's profiles, and writes its file.
+    #[pyo3(signature = (application, signal, features, predictions, model_version=None))]
+    fn learn<'py>(
+        &self,
+        py: Python<'py>,
+        application: &str,
+        signal: &str,
+        features: &Bound<'_, PyDict>,
+        predictions: &Bound<'_, PyDict>,
+        model_version: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let application = Application::parse(application).map_err(wrong)?;
+        let signal = Signal::parse(signal).map_err(wrong)?;
+        let version = model_version.map(Version::parse).transpose().map_err(wrong)?;
+        let columns = rows::columns(features, predictions)?;
+        let setup = self.0.setup();
+        let learned = quietly(py, || setup.learn(&application, &signal, version, &columns))?.map_err(failed)?;
+        plain(py, &learned)
+    }
+
     /// The number of records; an error says where the chain breaks.
     fn verify_ledger(&self, py: Python<'_>) -> PyResult<u64> {
         let chain = quietly(py, || self.0.verify_ledger())?.map_err(failed)?;
@@ -337,6 +390,20 @@ impl NativeService {
 
     fn served(&self, path: &str, seconds: f64, failed: bool) {
         self.0.served(path, Duration::try_from_secs_f64(seconds).unwrap_or_default(), failed);
+    }
+
+    /// Takes rows, column by column. `None`: they are taken; a text: why not. An illegal name is an error.
+    fn rows(
+        &self,
+        signal: &str,
+        features: &Bound<'_, PyDict>,
+        predictions: &Bound<'_, PyDict>,
+    ) -> PyResult<Option<String>> {
+        let signal = Signal::parse(signal).map_err(wrong)?;
+        match rows::columns(features, predictions) {
+            Err(error) => Ok(Some(self.refused(&error.value(features.py()).to_string()))),
+            Ok(columns) => Ok(self.0.rows(&signal, columns).err().map(|invalid| invalid.to_string())),
+        }
     }
 
     #[pyo3(signature = (action, function, declared, probe=None))]

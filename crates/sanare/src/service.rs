@@ -6,6 +6,7 @@ mod agent;
 mod calm;
 mod client;
 mod detectors;
+mod gather;
 mod hands;
 mod healer;
 mod house;
@@ -13,6 +14,7 @@ mod memoir;
 mod operation;
 mod pulse;
 mod queue;
+mod references;
 mod setup;
 mod watch;
 #[cfg(test)]
@@ -27,4 +29,6 @@ pub use operation::{
     NotSilenced, NotSimulated, Simulated, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
+pub use references::{Learned, NotLearned};
+pub use sanare_detect::drift::reference::{Cell, Cells};
 pub use setup::{Setup, UnknownService};

@@ -4,6 +4,7 @@
 //! and variables (the face), and what detectors and adapters make of these values.
 
 mod check;
+mod drift;
 mod map;
 mod probe;
 mod quiet;
@@ -31,11 +32,12 @@ use crate::ledger::v1::canonical;
 use crate::settings::{SettingsFile, Trouble};
 
 pub use check::{Obstacle, obstacles};
+pub use drift::{ColumnSettings, DriftSettings};
 pub use map::{AlertMap, find};
 pub use probe::{Method, ProbeRole, ProbeSettings};
 pub use quiet::{InhibitSettings, MaintenanceSettings};
 pub use reader::{Address, HeaderValue, SecretRef};
-pub use rule::{Aggregate, Bound, BudgetSettings, CountForm, QualitySettings, RuleSettings};
+pub use rule::{Aggregate, Bound, BudgetSettings, CountForm, QualityForm, QualitySettings, RuleSettings};
 pub use target::{AdapterSettings, HttpSettings, PollSettings, TargetSettings, default_timeout_ms};
 pub use watch::{Check, DiagnosticSettings, QuerySettings, Server};
 
@@ -85,6 +87,8 @@ pub struct ServiceSettings {
     pub budgets: Vec<BudgetSettings>,
     /// Bounds on qualities.
     pub qualities: Vec<QualitySettings>,
+    /// Profiles and their references.
+    pub drifts: Vec<DriftSettings>,
     /// Queries.
     pub queries: Vec<QuerySettings>,
     /// Read-only checks.
@@ -249,11 +253,12 @@ impl Configuration {
 impl ServiceSettings {
     /// Names are unique in their list.
     fn unique(&self, at: &dyn Fn(usize, &str, String)) {
-        let lists: [(&str, Vec<(&str, usize)>); 5] = [
+        let lists: [(&str, Vec<(&str, usize)>); 6] = [
             ("probe", self.probes.iter().map(|one| (one.name.as_str(), one.line)).collect()),
             ("rule", self.rules.iter().map(|one| (one.id.as_str(), one.line)).collect()),
             ("budget", self.budgets.iter().map(|one| (one.id.as_str(), one.line)).collect()),
             ("quality", self.qualities.iter().map(|one| (one.id.as_str(), one.line)).collect()),
+            ("drift", self.drifts.iter().map(|one| (one.signal.as_str(), one.line)).collect()),
             ("diagnostic", self.diagnostics.iter().map(|one| (one.id.as_str(), one.line)).collect()),
         ];
         for (list, names) in lists {
@@ -331,6 +336,7 @@ fn service(application: Application, mut table: Table<'_>, registries: &BTreeMap
     let rules = table.tables("rule").into_iter().filter_map(rule::rule).collect();
     let budgets = table.tables("budget").into_iter().filter_map(rule::budget).collect();
     let qualities = table.tables("quality").into_iter().filter_map(rule::quality).collect();
+    let drifts = table.tables("drift").into_iter().filter_map(drift::drift).collect();
     let queries = table.tables("query").into_iter().filter_map(watch::query).collect();
     let diagnostics = table.tables("diagnostic").into_iter().filter_map(watch::diagnostic).collect();
     let mut targets = Vec::new();
@@ -352,6 +358,7 @@ fn service(application: Application, mut table: Table<'_>, registries: &BTreeMap
         rules,
         budgets,
         qualities,
+        drifts,
         queries,
         diagnostics,
         targets,

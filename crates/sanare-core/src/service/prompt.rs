@@ -227,7 +227,8 @@ impl Shown<'_> {
                 let detail = detail.as_ref().map(|detail| self.text(detail.as_str(), outside));
                 json!({ "status": status, "detail": detail })
             }
-            ObservedValue::LogSignal(count) => json!(count),
+            // Text of a line is for people: a model is told how many there were.
+            ObservedValue::LogSignal(counted) => json!(counted.count),
             ObservedValue::PredictionQuality(quality) => json!({ "value": quality.value, "samples": quality.samples }),
             ObservedValue::Drift(profile) => json!({ "rows": profile.rows, "columns": profile.columns.len() }),
             ObservedValue::Deployment { before, after } => {

@@ -27,7 +27,7 @@ pub enum ObservedValue {
         detail: Option<Text>,
     },
     /// How often a pattern was logged.
-    LogSignal(u64),
+    LogSignal(LogCount),
     /// How good predictions were.
     PredictionQuality(Quality),
     /// A sketch of data.
@@ -42,6 +42,47 @@ pub enum ObservedValue {
     },
 }
 
+/// Templates of lines that a count keeps, at most.
+pub const TEMPLATES: usize = 20;
+
+/// How often a pattern was logged, and what the lines looked like. Without templates it is written as the count alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "WrittenCount", into = "WrittenCount")]
+pub struct LogCount {
+    /// Lines.
+    pub count: u64,
+    /// Masked lines, at most [`TEMPLATES`].
+    pub templates: Vec<Text>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenCount {
+    Bare(u64),
+    Full { count: u64, templates: Vec<Text> },
+}
+
+impl From<WrittenCount> for LogCount {
+    fn from(written: WrittenCount) -> Self {
+        match written {
+            WrittenCount::Bare(count) => Self { count, templates: Vec::new() },
+            WrittenCount::Full { count, mut templates } => {
+                templates.truncate(TEMPLATES);
+                Self { count, templates }
+            }
+        }
+    }
+}
+
+impl From<LogCount> for WrittenCount {
+    fn from(counted: LogCount) -> Self {
+        match counted {
+            LogCount { count, templates } if templates.is_empty() => Self::Bare(count),
+            LogCount { count, templates } => Self::Full { count, templates },
+        }
+    }
+}
+
 /// A quality with what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
@@ -53,6 +94,15 @@ pub struct Quality {
     pub from: Moment,
     /// Its end.
     pub to: Moment,
+    /// Half the width of its 95 % interval, where the sender knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub half: Option<f64>,
+    /// Samples of the positive class, for an area under the curve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positives: Option<u64>,
+    /// The standard deviation of one sample, for a mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
 }
 
 impl ObservedValue {
@@ -66,7 +116,8 @@ impl ObservedValue {
             ObservationKind::Resource => number(json).map(Self::Resource),
             ObservationKind::Health => health(json),
             ObservationKind::LogSignal => {
-                json.as_u64().map(Self::LogSignal).ok_or_else(|| wrong(json, "a count is a whole number from 0"))
+                let counted = json.as_u64().map(|count| LogCount { count, templates: Vec::new() });
+                counted.map(Self::LogSignal).ok_or_else(|| wrong(json, "a count is a whole number from 0"))
             }
             ObservationKind::PredictionQuality => quality(json).map(Self::PredictionQuality),
             ObservationKind::Drift => {
@@ -104,7 +155,7 @@ impl ObservedValue {
         match self {
             Self::Metric(number) | Self::Resource(number) => *number,
             #[expect(clippy::cast_precision_loss, reason = "a count of log lines in 10 s is far below 2^53")]
-            Self::LogSignal(count) => Some(*count as f64),
+            Self::LogSignal(counted) => Some(counted.count as f64),
             Self::PredictionQuality(quality) => Some(quality.value),
             Self::Health { status: Health::Pass, .. } => Some(1.0),
             Self::Health { status: Health::Fail, .. } => Some(0.0),
@@ -158,7 +209,7 @@ fn health(json: &Json) -> Result<ObservedValue, Invalid> {
 
 fn quality(json: &Json) -> Result<Quality, Invalid> {
     let map = object(json)?;
-    only(map, &["value", "samples", "from", "to"])?;
+    only(map, &["value", "samples", "from", "to", "half", "positives", "deviation"])?;
     let value = map.get("value").map_or(Ok(None), number)?.ok_or_else(|| Invalid::new("value.value", "is missing"))?;
     let samples = map.get("samples").and_then(Json::as_u64);
     let samples = samples.ok_or_else(|| Invalid::new("value.samples", "is a whole number from 0"))?;
@@ -170,7 +221,21 @@ fn quality(json: &Json) -> Result<Quality, Invalid> {
     if to < from {
         return Err(Invalid::new("value.to", "lies before `from`"));
     }
-    Ok(Quality { value, samples, from, to })
+    let width = |key: &str| match map.get(key) {
+        None | Some(Json::Null) => Ok(None),
+        Some(json) => match number(json) {
+            Ok(Some(width)) if width >= 0.0 => Ok(Some(width)),
+            _ => Err(Invalid::new(format!("value.{key}"), "is a number from 0")),
+        },
+    };
+    let positives = match map.get("positives") {
+        None | Some(Json::Null) => None,
+        Some(json) => match json.as_u64().filter(|positives| *positives <= samples) {
+            Some(positives) => Some(positives),
+            None => return Err(Invalid::new("value.positives", "is a whole number up to the samples")),
+        },
+    };
+    Ok(Quality { value, samples, from, to, half: width("half")?, positives, deviation: width("deviation")? })
 }
 
 fn deployment(json: &Json) -> Result<ObservedValue, Invalid> {
@@ -250,6 +315,12 @@ mod tests {
         let window = r#""from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z""#;
         assert!(check("prediction_quality", &format!(r#"{{"value":0.8,"samples":10,{window}}}"#)).contains("0.8"));
         assert_eq!(check("prediction_quality", &format!(r#"{{"value":0.8,{window}}}"#)), "refused value.samples");
+        let with =
+            |more: &str| check("prediction_quality", &format!(r#"{{"value":0.8,"samples":10,{window},{more}}}"#));
+        assert!(with(r#""half":0.05,"positives":4,"deviation":null"#).ends_with(r#""half":0.05,"positives":4}}"#));
+        assert_eq!(with(r#""positives":11"#), "refused value.positives");
+        assert_eq!(with(r#""half":-0.1"#), "refused value.half");
+        assert_eq!(with(r#""deviation":"wide""#), "refused value.deviation");
         assert_eq!(check("prediction_quality", &format!(r#"{{"samples":1,{window}}}"#)), "refused value.value");
         assert_eq!(
             check("deployment", r#"{"before":"41","after":"42"}"#),

@@ -31,7 +31,7 @@ pub struct Finding {
     pub labels: Labels,
     /// The number that was compared, where it is one.
     pub value: Option<f64>,
-    /// The columns that it is about.
+    /// The columns that it is about, each with what is wrong where that is known.
     pub columns: Vec<String>,
 }
 

@@ -36,6 +36,8 @@ pub(super) struct SeriesState {
     pub sign: Option<Sign>,
     /// Budgets of which it is a half, by their place in the settings.
     pub halves: Vec<(usize, Half)>,
+    /// Whether its observations hold no number: that one comes without says nothing.
+    pub numberless: bool,
 }
 
 /// A series' way to its detectors.
@@ -80,6 +82,7 @@ impl SeriesState {
             drift: drift.map(|place| (place, DriftWatch::default(), SchemaWatch::default())),
             sign,
             halves: settings.halves_of(application, signal),
+            numberless: false,
         }
     }
 
@@ -112,10 +115,12 @@ impl SeriesState {
         freezes.then(|| Moment::from_micros(due))
     }
 
-    /// Values that decide as a whole: qualities and profiles.
-    pub fn whole(&mut self, settings: &Settings, series: &Series, observation: &Observation) -> Vec<Finding> {
+    /// Values that decide as a whole: qualities and profiles. The second answer: labels that came later changed a window
+    /// that was judged before.
+    pub fn whole(&mut self, settings: &Settings, series: &Series, observation: &Observation) -> (Vec<Finding>, bool) {
         let place = Where { application: &series.spot.application, component: &series.spot.component };
-        let mut findings = Vec::new();
+        let (mut findings, mut restated) = (Vec::new(), false);
+        self.numberless = matches!(observation.value, ObservedValue::Drift(_) | ObservedValue::Deployment { .. });
         match &observation.value {
             ObservedValue::PredictionQuality(quality) => {
                 for (number, watch) in &mut self.qualities {
@@ -124,12 +129,16 @@ impl SeriesState {
                         value: quality.value,
                         samples: quality.samples,
                         window: (quality.from, quality.to),
-                        spread: it.spread,
+                        spread: it.spread(quality),
                         at: observation.event_time,
                     };
-                    if let Told::Judged { change: Some(change), .. } = it.rule.step(watch, reading) {
-                        let finding = place.finding(IncidentKind::QualityLow, &it.id, change);
-                        findings.push(Finding { value: Some(quality.value), ..finding });
+                    match it.rule.step(watch, reading) {
+                        Told::Judged { change: Some(change), .. } => {
+                            let finding = place.finding(IncidentKind::QualityLow, &it.id, change);
+                            findings.push(Finding { value: Some(quality.value), ..finding });
+                        }
+                        Told::Restated { .. } => restated = true,
+                        Told::Judged { .. } | Told::Insufficient => {}
                     }
                 }
             }
@@ -140,7 +149,7 @@ impl SeriesState {
         }
         let named =
             |finding| Finding { signal: Some(series.spot.signal.clone()), labels: series.labels.clone(), ..finding };
-        findings.into_iter().map(named).collect()
+        (findings.into_iter().map(named).collect(), restated)
     }
 
     /// A profile of a reference that is not known here is no evidence; intake refuses it before.
@@ -159,7 +168,7 @@ impl SeriesState {
             && let Ok(violations) = schema.check(&it.reference, profile)
         {
             for change in schema.step(schema_watch, &violations, at) {
-                let columns = change.violations.into_iter().map(|violation| violation.column).collect();
+                let columns = change.violations.iter().map(ToString::to_string).collect();
                 let finding = place.finding(change.kind, &it.reference.reference, change.change);
                 findings.push(Finding { columns, ..finding });
             }

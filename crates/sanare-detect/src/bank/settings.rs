@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sanare_core::service::{Application, Invalid, Profile, Signal, Source};
+use sanare_core::service::config::QualityForm;
+use sanare_core::service::{Application, Invalid, Profile, Quality, Signal, Source};
 
 use super::Spot;
 use crate::budget::{Budget, Half};
@@ -67,8 +68,21 @@ pub struct QualityFor {
     pub signal: Signal,
     /// The bound.
     pub rule: QualityRule,
-    /// How its interval is found.
-    pub spread: Spread,
+    /// How its interval is found, where the sender does not tell it.
+    pub form: QualityForm,
+}
+
+impl QualityFor {
+    /// How the interval of a reading is found: as its sender tells it, else as the owner wrote. What that needs and the
+    /// reading lacks leaves it without an interval, and it decides nothing.
+    pub(super) fn spread(&self, quality: &Quality) -> Spread {
+        match (quality.half, self.form) {
+            (Some(half), _) => Spread::Half(half),
+            (None, QualityForm::Share) => Spread::Share,
+            (None, QualityForm::Auc) => Spread::Auc { positives: quality.positives.unwrap_or(0) },
+            (None, QualityForm::Mean) => Spread::Deviation(quality.deviation.unwrap_or(f64::NAN)),
+        }
+    }
 }
 
 /// A reference of an application's profiles.

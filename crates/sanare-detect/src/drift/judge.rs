@@ -70,6 +70,19 @@ impl DriftRule {
         changes
     }
 
+    /// Whether a profile is well on the side of a role; none where too few rows say so.
+    pub fn is_well(&self, found: &[ColumnDrift], role: Role) -> Option<bool> {
+        let columns: Vec<&ColumnDrift> = found.iter().filter(|column| column.role == role).collect();
+        let measured = columns.iter().filter(|column| column.measured.is_some()).count();
+        let drifted = columns.iter().filter(|column| column.drifted);
+        let (important, many) = (drifted.clone().any(|column| self.matters(column)), drifted.count());
+        (measured > 0).then_some(!important && (many == 0 || (many as f64) < MANY * measured as f64))
+    }
+
+    fn matters(&self, column: &ColumnDrift) -> bool {
+        column.role == Role::Prediction || self.important.contains(&column.name)
+    }
+
     fn judge(&self, side: &mut Side, columns: &[(u16, &ColumnDrift)], at: Moment) -> Option<Change> {
         let measured = columns.iter().filter(|(_, column)| column.measured.is_some()).count();
         if measured == 0 {
@@ -77,9 +90,9 @@ impl DriftRule {
             (side.last, side.many, side.well) = (Vec::new(), false, false);
             return Hold::missing(&mut side.held, at);
         }
-        let matters = |column: &ColumnDrift| column.role == Role::Prediction || self.important.contains(&column.name);
         let drifted: Vec<&(u16, &ColumnDrift)> = columns.iter().filter(|(_, column)| column.drifted).collect();
-        let now: Vec<u16> = drifted.iter().filter(|(_, column)| matters(column)).map(|(place, _)| *place).collect();
+        let now: Vec<u16> =
+            drifted.iter().filter(|(_, column)| self.matters(column)).map(|(place, _)| *place).collect();
         let many = drifted.len() as f64 >= MANY * measured as f64 && !drifted.is_empty();
         let well = now.is_empty() && !many;
         let again = now.iter().any(|place| side.last.contains(place)) || (many && side.many);

@@ -49,11 +49,27 @@ pub struct Named {
 /// # Errors
 /// [`Invalid`] for fewer than 200 rows, columns of different lengths, or what a profile does not hold.
 pub fn learn(named: &Named, key: &[u8], columns: &[Cells]) -> Result<Profile, Invalid> {
+    learn_with(named, key, columns, &BTreeMap::new())
+}
+
+/// The same, with numbers by column at which a bin has to begin and another one end: the ends of ranges that are expected.
+///
+/// # Errors
+/// As [`learn`].
+pub fn learn_with(
+    named: &Named,
+    key: &[u8],
+    columns: &[Cells],
+    cuts: &BTreeMap<String, Vec<f64>>,
+) -> Result<Profile, Invalid> {
     let rows = rows_of(columns)?;
     if rows < FEW {
         return Err(Invalid::new("rows", format!("are {rows}; a reference needs {FEW}")));
     }
-    let blank: Vec<Column> = columns.iter().map(|cells| blank(cells, key)).collect();
+    let blank: Vec<Column> = columns
+        .iter()
+        .map(|cells| blank(cells, key, cuts.get(&cells.name).map(Vec::as_slice).unwrap_or_default()))
+        .collect();
     written(named, rows, columns, &blank, key)
 }
 
@@ -132,11 +148,11 @@ fn written(named: &Named, rows: u64, cells: &[Cells], like: &[Column], key: &[u8
 }
 
 /// A column without counts, with the bins or words that its values suggest.
-fn blank(cells: &Cells, key: &[u8]) -> Column {
+fn blank(cells: &Cells, key: &[u8], cuts: &[f64]) -> Column {
     let numbers: Vec<f64> = cells.cells.iter().filter_map(number).collect();
     let words: Vec<&str> = cells.cells.iter().filter_map(word).collect();
     let sketch = if words.len() * 100 <= numbers.len() && !numbers.is_empty() {
-        let edges = edges(numbers);
+        let edges = edges(numbers, cuts);
         Sketch::Numbers { counts: vec![0; edges.len() + 1], edges }
     } else {
         let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
@@ -166,11 +182,18 @@ fn word(cell: &Cell) -> Option<&str> {
 
 /// Where bins begin: none holds over a hundredth of the numbers, but for a value that does so alone and has a bin of its
 /// own. The first bin lies below the least number, the last above the largest.
-fn edges(mut numbers: Vec<f64>) -> Vec<f64> {
+fn edges(mut numbers: Vec<f64>, cuts: &[f64]) -> Vec<f64> {
     numbers.sort_by(f64::total_cmp);
     let mut share = SHARE;
     loop {
-        let edges = edges_by(&numbers, share);
+        let mut edges = edges_by(&numbers, share);
+        // Neither in the middle of a bin that one value has for itself, nor twice.
+        for cut in cuts.iter().flat_map(|cut| [*cut, cut.next_up()]).filter(|cut| cut.is_finite()) {
+            let after = edges.partition_point(|edge| *edge < cut);
+            if edges.get(after) != Some(&cut) {
+                edges.insert(after, cut);
+            }
+        }
         if edges.len() < BINS {
             return edges;
         }

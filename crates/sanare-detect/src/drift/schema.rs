@@ -62,6 +62,28 @@ pub struct Violation {
     pub breach: Breach,
 }
 
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.column, self.breach)
+    }
+}
+
+impl std::fmt::Display for Breach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        match self {
+            Self::Absent => f.write_str("absent"),
+            Self::Empty(share) | Self::Null(share) => write!(f, "empty in {}", percent(*share)),
+            Self::Mistyped(share) => write!(f, "another type in {}", percent(*share)),
+            Self::OutOfRange(share, None) => write!(f, "out of range in {}", percent(*share)),
+            Self::OutOfRange(share, Some(unit)) => {
+                write!(f, "out of range in {}, probably another unit: {unit}", percent(*share))
+            }
+            Self::UnknownWord(share) => write!(f, "unknown words in {}", percent(*share)),
+        }
+    }
+}
+
 impl Breach {
     /// The kind of incident that it is.
     pub fn kind(self) -> IncidentKind {
@@ -147,7 +169,8 @@ fn outside(edges: &[f64], counts: &[u64], range: Option<(f64, f64)>) -> u64 {
         let below = edges.get(place).is_some_and(|end| *end <= least);
         // The last edge of a learned reference is the next number after its largest, or that number itself, twice.
         let above = begins.is_some_and(|begin| {
-            let alone = edges.get(place).is_some_and(|end| end == begin);
+            // A bin of one value: it encloses it, or ends right after it.
+            let alone = edges.get(place).is_some_and(|end| *end <= begin.next_up());
             *begin > largest || (*begin == largest && !alone)
         });
         if below || above {
@@ -185,6 +208,24 @@ pub struct SchemaChange {
 }
 
 impl Schema {
+    /// The range that the bins of a reference cannot tell from a wider one, by its column: where a bin holds numbers on
+    /// both sides of an end, nobody knows how many of them are beyond it.
+    pub fn blurred(&self, reference: &Profile) -> Option<&str> {
+        let mut ranges = self.columns.iter().filter_map(|(name, expected)| Some((name, expected.range?)));
+        let named = |name: &str| reference.columns.iter().find(|column| column.name == name);
+        let blurred = |(name, (least, largest)): &(&String, (f64, f64))| match named(name).map(|column| &column.sketch)
+        {
+            Some(Sketch::Numbers { edges, .. }) => {
+                let ends = *least == f64::NEG_INFINITY || edges.contains(least);
+                !ends
+                    || !(*largest == f64::INFINITY
+                        || edges.iter().any(|edge| edge == largest || *edge == largest.next_up()))
+            }
+            _ => true,
+        };
+        ranges.find(|range| blurred(range)).map(|(name, _)| name.as_str())
+    }
+
     /// Takes the violations of one profile of enough rows: a column that is broken twice in a row opens, two profiles
     /// without any clear. One that is not newer than all before it decides nothing.
     pub fn step(&self, watch: &mut SchemaWatch, found: &[Violation], at: Moment) -> Vec<SchemaChange> {
@@ -221,7 +262,7 @@ mod tests {
     use sanare_core::service::profile::{Profile, Role};
 
     use super::{Schema, SchemaWatch};
-    use crate::drift::reference::{Cell, Cells, Named, learn, sketch};
+    use crate::drift::reference::{Cell, Cells, Named, learn, learn_with, sketch};
 
     const ROWS: usize = 1_000;
 
@@ -281,6 +322,27 @@ mod tests {
         assert_eq!(check(&[three, cities()]), ["schema_violation height Null(0.03)"]);
         let ten = column("height", |place| if place < 10 { Cell::Null } else { Cell::Number(height(place)) });
         assert_eq!(check(&[ten, cities()]), Vec::<String>::new(), "1 % is not over 1 %");
+    }
+
+    #[test]
+    fn a_range_is_one_that_the_bins_can_tell() {
+        let reference = reference();
+        let mut schema = Schema::learn(&reference);
+        assert_eq!(schema.blurred(&reference), None, "what was learned fits");
+        schema.columns.get_mut("height").expect("a column").range = Some((f64::NEG_INFINITY, f64::INFINITY));
+        assert_eq!(schema.blurred(&reference), None);
+        schema.columns.get_mut("height").expect("a column").range = Some((0.0, 10.0));
+        assert_eq!(schema.blurred(&reference), Some("height"));
+        let cuts = [("height".to_owned(), vec![0.0, 10.0])].into();
+        let named = Named { name: "r".to_owned(), version: 1, model_version: None };
+        let wide = learn_with(&named, b"k", &[heights(), cities()], &cuts).expect("a reference");
+        assert_eq!(schema.blurred(&wide), None, "it was learned with them");
+        let broken = |value: f64| {
+            let cells = column("height", |place| Cell::Number(if place < 20 { value } else { height(place) }));
+            let current = sketch(&wide, b"k", &[cells, cities()]).expect("a profile");
+            schema.check(&wide, &current).expect("comparable").len()
+        };
+        assert_eq!([-0.1, 0.0, 9.9, 10.0, 10.1].map(broken), [1, 0, 0, 0, 1]);
     }
 
     #[test]

@@ -61,6 +61,16 @@ pub fn changed(reference: &BTreeMap<i16, u64>, current: &BTreeMap<i16, u64>) -> 
     fitting.next().is_none().then_some(first)
 }
 
+impl std::fmt::Display for UnitChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Times(factor) => write!(f, "times {factor}"),
+            Self::ToFahrenheit => f.write_str("Celsius to Fahrenheit"),
+            Self::ToCelsius => f.write_str("Fahrenheit to Celsius"),
+        }
+    }
+}
+
 impl UnitChange {
     fn of(self, number: f64) -> f64 {
         match self {

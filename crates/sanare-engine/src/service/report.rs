@@ -32,6 +32,8 @@ pub struct Symptom {
     pub condition: Condition,
     /// Labels that the rule tells apart by.
     pub labels: Vec<(String, String)>,
+    /// What it is about, by names that are configured; empty where the kind says all.
+    pub about: Vec<String>,
     /// Readings that show it, with how far out of bounds each is.
     pub evidence: Vec<(Observation, f64)>,
     /// Marks that detection sets: flapping, chronic, silenced.
@@ -225,6 +227,12 @@ fn has_not_cleared(incident: &Incident) -> bool {
 }
 
 fn take(incident: &mut Incident, symptom: &Symptom) {
+    if !symptom.about.is_empty() && symptom.condition == Condition::Firing {
+        let Incident { application, component, kind, .. } = &*incident;
+        let about = symptom.about.join(", ");
+        incident.summary =
+            sanare_core::service::Text::of(&format!("{application}/{component}: {}: {about}", kind.line().opens));
+    }
     if symptom.condition != Condition::Pending {
         incident.condition = symptom.condition;
     }

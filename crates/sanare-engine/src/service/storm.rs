@@ -84,6 +84,7 @@ impl Loop<'_> {
             application: name()?,
             component: Component::default(),
             kind: IncidentKind::Storm,
+            about: Vec::new(),
             severity: None,
             condition: Condition::Cleared,
             labels: Vec::new(),

@@ -336,6 +336,7 @@ impl Stage {
 
 pub fn symptom(kind: IncidentKind, condition: Condition, evidence: Vec<(Observation, f64)>) -> Symptom {
     Symptom {
+        about: Vec::new(),
         application: Application::parse("fraud").unwrap(),
         component: Component::default(),
         kind,

@@ -10,10 +10,14 @@ use sanare_core::service::{
     Action, Application, Component, Draft, Health, Invalid, Labels, Moment, ObservationKind, ObservedValue, Profile,
     Signal, Text, Version,
 };
+use sanare_detect::drift::compare::compare;
+use sanare_detect::drift::reference::Cells;
 
+use super::gather::Rows;
 use super::hands::{Capability, Function};
-use super::healer::Healer;
+use super::healer::{Healer, locked};
 use super::queue::{Queue, Stats};
+use super::references::{Reference, References};
 
 /// What may be set for a client.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +42,10 @@ pub(super) struct Reporter {
     queue: Arc<Queue>,
     clock: Arc<dyn Clock + Send + Sync>,
     paths: Mutex<BTreeMap<String, Path>>,
+    references: Arc<References>,
+    rows: Rows,
+    /// What this program said last of which version is live.
+    live: Mutex<Option<Version>>,
 }
 
 /// What was measured of a path since it was last sent.
@@ -71,9 +79,11 @@ impl Service {
         options: Options,
         queue: Arc<Queue>,
         clock: Arc<dyn Clock + Send + Sync>,
+        references: Arc<References>,
         healer: Healer,
     ) -> Self {
-        let reporter = Reporter { application, options, queue, clock, paths: Mutex::default() };
+        let (paths, rows, live) = (Mutex::default(), Rows::default(), Mutex::default());
+        let reporter = Reporter { application, options, queue, clock, paths, references, rows, live };
         Self { reporter: Arc::new(reporter), healer }
     }
 
@@ -108,10 +118,7 @@ impl Service {
         more: More,
     ) -> Result<(), Invalid> {
         match ObservedValue::read(kind, json) {
-            Ok(value) => {
-                self.report(signal, value, more);
-                Ok(())
-            }
+            Ok(value) => self.reporter.take(signal, value, more),
             Err(invalid) => {
                 self.reporter.queue.refuse();
                 Err(invalid)
@@ -136,8 +143,23 @@ impl Service {
     }
 
     /// Reports a sketch of data.
-    pub fn profile(&self, signal: &Signal, profile: Profile) {
-        self.report(signal, ObservedValue::Drift(Box::new(profile)), More::default());
+    ///
+    /// # Errors
+    /// [`Invalid`] for one of another reference than is known here; it is counted.
+    pub fn profile(&self, signal: &Signal, profile: Profile) -> Result<(), Invalid> {
+        self.reporter.take(signal, ObservedValue::Drift(Box::new(profile)), More::default())
+    }
+
+    /// Takes rows of features and predictions, column by column. They stay in this process: once there are 10,000 of them,
+    /// or an hour has passed, their counts are sent as one profile.
+    ///
+    /// # Errors
+    /// [`Invalid`] where no reference of the signal is known, the rows are not of its model version, or they are no
+    /// table; they are counted as one refused value.
+    pub fn rows(&self, signal: &Signal, columns: Vec<Cells>) -> Result<(), Invalid> {
+        let reporter = &self.reporter;
+        let taken = reporter.reference(signal).and_then(|reference| reporter.rows.put(signal, reference, columns));
+        taken.inspect_err(|_| reporter.queue.refuse())
     }
 
     /// Reports that a version is live now.
@@ -145,6 +167,7 @@ impl Service {
     /// # Errors
     /// [`Invalid`], never: the signal's name is ours.
     pub fn deployed(&self, before: Option<Version>, after: Version) -> Result<(), Invalid> {
+        *locked(&self.reporter.live) = Some(after.clone());
         self.report(&Signal::parse("deployed")?, ObservedValue::Deployment { before, after }, More::default());
         Ok(())
     }
@@ -177,7 +200,7 @@ impl Service {
 
     /// Waits until what is queued is stored, at most so long; whether it is. Somebody has to run the healer meanwhile.
     pub fn close(&self, timeout: Duration) -> bool {
-        self.reporter.send_paths();
+        self.reporter.send(true);
         let end = Instant::now() + timeout;
         while self.reporter.queue.stats().queued > 0 {
             if Instant::now() >= end {
@@ -190,6 +213,44 @@ impl Service {
 }
 
 impl Reporter {
+    /// Reports what may be reported.
+    fn take(&self, signal: &Signal, value: ObservedValue, more: More) -> Result<(), Invalid> {
+        if let ObservedValue::Drift(profile) = &value
+            && let Err(invalid) = self.reference(signal).and_then(|known| compare(&known.drift.reference, profile))
+        {
+            self.queue.refuse();
+            return Err(invalid);
+        }
+        if let ObservedValue::Deployment { after, .. } = &value {
+            *locked(&self.live) = Some(after.clone());
+        }
+        self.report(signal, value, more);
+        Ok(())
+    }
+
+    /// The reference of a signal, which is of the version that is live.
+    fn reference(&self, signal: &Signal) -> Result<&Reference, Invalid> {
+        let known = self.references.get(&(self.application.clone(), signal.clone()));
+        let known = known.ok_or_else(|| {
+            Invalid::quoting(
+                "reference",
+                signal.as_str(),
+                "no reference of this signal was there when the healer began",
+            )
+        })?;
+        if let Err(why) = &known.key {
+            return Err(Invalid::new("key", why.clone()));
+        }
+        let bound = known.drift.reference.model_version.as_ref();
+        match (bound, locked(&self.live).as_ref()) {
+            (Some(bound), Some(live)) if bound != live => {
+                let why = format!("{live} is live, and the reference is of {bound}: learn one of this version");
+                Err(Invalid::new("model_version", why))
+            }
+            _ => Ok(known),
+        }
+    }
+
     fn report(&self, signal: &Signal, value: ObservedValue, more: More) {
         let labels = match more.labels.iter().next() {
             None => Ok(self.options.labels.clone()),
@@ -204,7 +265,17 @@ impl Reporter {
         draft.labels = labels;
         draft.unit = more.unit;
         draft.source_id = more.id;
-        draft.event_time = Some(more.at.unwrap_or_else(|| Moment::from_millis(self.clock.now())));
+        draft.event_time = Some(match more.at {
+            Some(at) => at,
+            None => {
+                let now = Moment::from_millis(self.clock.now());
+                if self.clock.is_broken() {
+                    // Nobody knows when this was true.
+                    return self.queue.refuse();
+                }
+                now
+            }
+        });
         self.queue.put(draft);
     }
 
@@ -226,8 +297,21 @@ impl Reporter {
         }
     }
 
+    /// Sends what was measured of the paths, and profiles that are due. `ending`: nothing comes after this.
+    pub(super) fn send(&self, ending: bool) {
+        self.send_paths();
+        let now = Moment::from_millis(self.clock.now());
+        let known = |signal: &Signal| self.references.get(&(self.application.clone(), signal.clone()));
+        for (signal, profile) in self.rows.beat(now, ending, known) {
+            match profile {
+                Ok(profile) => self.report(&signal, ObservedValue::Drift(Box::new(profile)), More::default()),
+                Err(_) => self.queue.refuse(),
+            }
+        }
+    }
+
     /// Sends what was measured of the paths since the last time. A path without requests says so, and nothing else.
-    pub(super) fn send_paths(&self) {
+    fn send_paths(&self) {
         let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         for (path, measured) in paths.iter_mut() {
             let Path { requests, errors, mut latencies } = std::mem::take(measured);

@@ -9,9 +9,10 @@ use sanare_detect::budget::{Budget, Form};
 use sanare_detect::health::Sign;
 use sanare_detect::order::Order;
 use sanare_detect::presence::Expect;
-use sanare_detect::quality::{QualityRule, Spread};
+use sanare_detect::quality::QualityRule;
 use sanare_detect::threshold::Rule;
 
+use super::references;
 use super::setup::{Setup, trouble};
 
 /// The door of this process's own clients.
@@ -76,9 +77,15 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
                     application: application.clone(),
                     signal: quality.signal.clone(),
                     rule,
-                    spread: Spread::Share,
+                    form: quality.form,
                 }),
                 Err(invalid) => wrong(quality.line, format!("service.{application}.quality"), invalid),
+            }
+        }
+        for drift in &service.drifts {
+            match references::read(setup, application, drift) {
+                Ok(read) => settings.drifts.extend(read),
+                Err(invalid) => wrong(drift.line, format!("service.{application}.drift"), invalid),
             }
         }
         for probe in &service.probes {

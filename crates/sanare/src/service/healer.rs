@@ -16,6 +16,7 @@ use super::client::{Options, Reporter, Service};
 use super::hands::{Capability, Function, Hands};
 use super::house::{LiveHouse, Memory};
 use super::queue::Queue;
+use super::references::{self, References};
 use super::setup::Setup;
 use super::watch::Watch;
 use crate::wire::clock::SystemClock;
@@ -50,6 +51,7 @@ struct Inner {
     hands: Mutex<Arc<Hands>>,
     watch: Mutex<Watch>,
     memory: Arc<Mutex<Memory>>,
+    references: Arc<References>,
     reporters: Mutex<Vec<Weak<Reporter>>>,
     /// One worker acts at a time in this process.
     acting: Mutex<()>,
@@ -103,6 +105,7 @@ impl Healer {
     /// A healer with other hands too.
     pub(super) fn with_hands(setup: Setup, tools: Tools, hands: Hands) -> Result<Self, NotMadeHealer> {
         let detectors = super::detectors(&setup).map_err(NotMadeHealer::Configuration)?;
+        let references = Arc::new(references::with_keys(&setup, &detectors.drifts));
         let memory = Arc::new(Mutex::new(Memory::default()));
         let calm = Calm::of(&setup, Arc::clone(&memory)).map_err(NotMadeHealer::Configuration)?;
         let watch = Watch::new(detectors, calm, Arc::clone(&memory));
@@ -113,6 +116,7 @@ impl Healer {
             hands: Mutex::new(Arc::new(hands)),
             watch: Mutex::new(watch),
             memory,
+            references,
             reporters: Mutex::default(),
             acting: Mutex::default(),
             ending: (Mutex::new(false), Condvar::new()),
@@ -140,7 +144,8 @@ impl Healer {
     /// A client for a service of this process.
     pub fn service(&self, application: Application, options: Options) -> Service {
         let (queue, clock) = (Arc::clone(&self.inner.queue), Arc::clone(&self.inner.tools.clock));
-        let service = Service::new(application, options, queue, clock, self.clone());
+        let references = Arc::clone(&self.inner.references);
+        let service = Service::new(application, options, queue, clock, references, self.clone());
         locked(&self.inner.reporters).push(Arc::downgrade(service.reporter()));
         service
     }
@@ -178,7 +183,16 @@ impl Healer {
     pub fn run_once(&self) -> Result<Pass, StoreFault> {
         let mut pass = self.watch_once()?;
         pass.steps = self.act_once()?;
+        self.knows_the_time()?;
         Ok(pass)
+    }
+
+    /// By a clock that could not tell the time when it was asked last, nothing is done.
+    fn knows_the_time(&self) -> Result<(), StoreFault> {
+        match self.clock().is_broken() {
+            true => Err(StoreFault::Unusable("the clock gives no time".to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// The half of a pass that only looks.
@@ -188,7 +202,8 @@ impl Healer {
             all.retain(|one| one.strong_count() > 0);
             all.iter().filter_map(Weak::upgrade).collect()
         };
-        reporters.iter().for_each(|one| one.send_paths());
+        let ending = *locked(&self.inner.ending.0);
+        reporters.iter().for_each(|one| one.send(ending));
         let house = self.house();
         let mut watch = locked(&self.inner.watch);
         self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))
@@ -206,6 +221,7 @@ impl Healer {
     /// The half of a pass that may act.
     fn act_once(&self) -> Result<u64, StoreFault> {
         let _one = locked(&self.inner.acting);
+        self.knows_the_time()?;
         let house = self.house();
         self.within(&house, |acting| acting.tick(STEPS)).map(|steps| steps as u64)
     }
@@ -226,6 +242,7 @@ impl Healer {
             store: Arc::clone(&self.inner.tools.store),
             clock: Arc::clone(&self.inner.tools.clock),
             memory: Arc::clone(&self.inner.memory),
+            references: Arc::clone(&self.inner.references),
         }
     }
 

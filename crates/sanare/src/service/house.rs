@@ -12,18 +12,22 @@ use sanare_core::service::config::{Bound, ProbeRole, RuleSettings, ServiceSettin
 use sanare_core::service::context::{LiveSpan, MovedBy, RegistryView};
 use sanare_core::service::history::{Marked, WentLive, spans};
 use sanare_core::service::port::{Diagnostic, Fitting, House};
+use sanare_core::service::profile::Role;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
 use sanare_core::service::{
     Action, Application, Component, Health, Incident, IncidentKind, Moment, Observation, ObservedValue, ReceiptState,
     ServiceStore, StepName,
 };
+use sanare_detect::drift::compare::compare;
+use sanare_detect::drift::reference::FEW;
 use sanare_detect::storm::Weather;
 use sanare_effects::service::mlflow::registry::{Alias, VersionState};
 use sanare_engine::service::fleet;
 
 use super::detectors::{is_inside, probe_signal};
 use super::hands::Hands;
+use super::references::{Reference, References};
 use super::setup::Setup;
 
 /// Readings that verification looks through.
@@ -55,6 +59,7 @@ pub(super) struct LiveHouse {
     pub store: Arc<dyn ServiceStore>,
     pub clock: Arc<dyn Clock + Send + Sync>,
     pub memory: Arc<Mutex<Memory>>,
+    pub references: Arc<References>,
 }
 
 impl LiveHouse {
@@ -247,6 +252,11 @@ impl House for LiveHouse {
                 recent.iter().filter(|one| one.signal == signal).map(|one| seen(one, passes(one))).collect()
             }));
         }
+        let drifts = self.references.iter().filter(|((application, _), _)| *application == incident.application);
+        signals.extend(drifts.filter(|_| is_of_profiles(incident.kind)).map(|((_, signal), reference)| {
+            let of = recent.iter().filter(|one| one.signal == *signal);
+            of.map(|one| seen(one, is_well(reference, incident.kind, one))).collect()
+        }));
         if signals.is_empty() {
             // What opened it without a rule: each reading of its evidence's signals that comes is one more sign of life.
             let ids: Vec<_> = incident.evidence.iter().map(|one| one.observation.clone()).collect();
@@ -310,6 +320,28 @@ fn passes(one: &Observation) -> Option<bool> {
         ObservedValue::Health { status: Health::Fail, .. } => Some(false),
         _ => None,
     }
+}
+
+/// Kinds that profiles open.
+fn is_of_profiles(kind: IncidentKind) -> bool {
+    use IncidentKind::{FeatureMissing, InputDrift, OutputDrift, SchemaViolation};
+    matches!(kind, FeatureMissing | InputDrift | OutputDrift | SchemaViolation)
+}
+
+/// Whether a profile is well, as far as a kind is about it.
+fn is_well(reference: &Reference, kind: IncidentKind, one: &Observation) -> Option<bool> {
+    let ObservedValue::Drift(profile) = &one.value else { return None };
+    let drift = &reference.drift;
+    let role = match kind {
+        IncidentKind::InputDrift => Role::Feature,
+        IncidentKind::OutputDrift => Role::Prediction,
+        _ => {
+            let violations = drift.schema.as_ref()?.check(&drift.reference, profile).ok()?;
+            let enough = profile.rows >= FEW;
+            return enough.then(|| violations.iter().all(|violation| violation.breach.kind() != kind));
+        }
+    };
+    drift.rule.is_well(&compare(&drift.reference, profile).ok()?, role)
 }
 
 fn guard(recent: &[&Observation], name: &str, bound: Option<f64>) -> Guard {

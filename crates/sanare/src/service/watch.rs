@@ -79,6 +79,9 @@ impl Watch {
     pub fn pass(&mut self, house: &LiveHouse, queue: &Queue, acting: &Loop<'_>) -> Result<Pass, StoreFault> {
         let clock = &*house.clock;
         let now = Moment::from_millis(clock.now());
+        if clock.is_broken() {
+            return Err(StoreFault::Unusable("the clock gives no time".to_owned()));
+        }
         self.compare_clocks(clock);
         self.take_up(house)?;
         let mut pass = Pass::default();
@@ -366,6 +369,7 @@ fn symptom(house: &LiveHouse, finding: &Finding, mut readings: Vec<Observation>)
         application: finding.application.clone(),
         component: finding.component.clone(),
         kind: finding.kind,
+        about: finding.columns.clone(),
         severity: Some(finding.severity),
         condition: finding.change.to,
         labels,

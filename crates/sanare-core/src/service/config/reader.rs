@@ -365,6 +365,22 @@ impl<'t> Table<'t> {
         headers
     }
 
+    /// Where a secret is, with nothing before it.
+    pub(super) fn secret(&mut self, key: &'static str) -> Option<SecretRef> {
+        let found = match self.ask(key)?.get_ref() {
+            DeValue::Table(inner) => self.secret_of(key, inner)?,
+            DeValue::String(_) => {
+                self.trouble(key, INLINE, "write { env = \"NAME\" } or { file = \"PATH\" }");
+                return None;
+            }
+            _ => return self.wrong(key, "{ env = \"NAME\" } or { file = \"PATH\" }"),
+        };
+        match found {
+            HeaderValue::Secret { before, place } if before.is_empty() => Some(place),
+            _ => self.wrong(key, "{ env = \"NAME\" } or { file = \"PATH\" }"),
+        }
+    }
+
     fn secret_of(&self, key: &str, table: &DeTable<'_>) -> Option<HeaderValue> {
         let (mut before, mut places) = (String::new(), Vec::new());
         for (name, value) in table {

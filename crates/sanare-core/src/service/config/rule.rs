@@ -106,7 +106,19 @@ pub struct BudgetSettings {
     pub line: usize,
 }
 
-/// A bound on a quality whose interval is that of a share of samples.
+words! {
+    /// How the interval of a quality is found, where its sender does not tell it.
+    QualityForm("form") {
+        /// A share of the samples, such as accuracy.
+        Share = "share",
+        /// An area under the curve; a reading tells how many samples are positive.
+        Auc = "auc",
+        /// A mean, such as an error; a reading tells the deviation of one sample.
+        Mean = "mean",
+    }
+}
+
+/// A bound on a quality.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QualitySettings {
     /// Its name within the service.
@@ -115,6 +127,8 @@ pub struct QualitySettings {
     pub signal: Signal,
     /// The bound.
     pub bound: Bound,
+    /// How its interval is found.
+    pub form: QualityForm,
     /// Line of the file.
     #[serde(skip)]
     pub line: usize,
@@ -180,10 +194,11 @@ pub(super) fn quality(mut table: Table<'_>) -> Option<QualitySettings> {
     let id = table.read("id", super::plain_name);
     let signal = table.name::<Signal>("signal");
     let bound = bound(&mut table);
+    let form = table.read("form", QualityForm::parse).unwrap_or(QualityForm::Share);
     let (id, signal) = (table.needed("id", id), table.needed("signal", signal));
     let line = table.line();
     table.finish();
-    Some(QualitySettings { id: id?, signal: signal?, bound: bound?, line })
+    Some(QualitySettings { id: id?, signal: signal?, bound: bound?, form, line })
 }
 
 fn bound(table: &mut Table<'_>) -> Option<Bound> {

@@ -54,6 +54,34 @@ fn the_example_of_the_specification_is_read() {
 }
 
 #[test]
+fn drift_is_of_a_reference_and_columns_are_as_they_can_be() {
+    let drift =
+        |more: &str| within(&format!("[[service.fraud.drift]]\nsignal = \"rows\"\nreference = \"r.json\"\n{more}"));
+    let column = |more: &str| drift(&format!("[service.fraud.drift.column.amount]\n{more}"));
+    assert_eq!(drift("important = [\"amount\"]\nschema = \"reference\"\nkey = { env = \"KEY\" }\n"), "fine");
+    assert_eq!(column("min = 0\nmax = 10.5\nnullable = false\n"), "fine");
+    assert_eq!(column("closed = true\n"), "fine");
+    assert!(drift("schema = \"learned\"\n").contains("\"reference\", or leave it out"));
+    assert!(drift("schema = true\n").contains("not allowed here"));
+    assert!(drift("key = \"hunter2\"\n").contains("a secret is never written here"));
+    assert!(drift("key = { env = \"KEY\", before = \"x\" }\n").contains("not allowed here"));
+    assert!(drift("important = [\"a\", \"a\"]\n").contains("each of them once"));
+    assert!(column("min = 2\nmax = 1\n").contains("is above `max`"));
+    assert!(column("closed = true\nmin = 1\n").contains("is about words"));
+    assert!(column("nullible = true\n").contains("did you mean `nullable`"));
+    assert!(
+        within("[[service.fraud.drift]]\nsignal = \"rows\"\n").contains("`service.fraud.drift.reference`: is missing")
+    );
+    let twice = "[[service.fraud.drift]]\nsignal = \"rows\"\nreference = \"r.json\"\n";
+    assert!(within(&twice.repeat(2)).contains("`rows` stands on line"));
+    let quality = |form: &str| {
+        within(&format!("[[service.fraud.quality]]\nid = \"q\"\nsignal = \"auc\"\nbelow = 0.8\nform = {form}\n"))
+    };
+    assert_eq!(quality("\"auc\""), "fine");
+    assert!(quality("\"AUC\"").contains("one of share, auc, mean"));
+}
+
+#[test]
 fn an_adapter_that_is_not_built_says_so() {
     let text =
         "[service.fraud.target.application]\nrestart_component = { adapter = \"systemd\", unit = \"f.service\" }\n";
@@ -340,6 +368,8 @@ fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
     // Every kind of table is read once, so that each of its keys is asked for.
     let more = "[[service.features.budget]]\nid = \"b\"\nbad = \"x\"\nall = \"y\"\nobjective = 0.99\n\
         [[service.features.quality]]\nid = \"q\"\nsignal = \"auc\"\nbelow = 0.8\n\
+        [[service.features.drift]]\nsignal = \"rows\"\nreference = \"r.json\"\n\
+        [service.features.drift.column.age]\nmin = 0\n\
         [service.features.target.application]\nreload_model = { adapter = \"callback\" }\n\
         [service.features.target.application.restart_component]\nadapter = \"http\"\nurl = \"https://f/r\"\n\
         poll = { url = \"https://f/j\", pointer = \"/s\", done = [\"ok\"] }\nundo_request = { url = \"https://f/u\" }\n\
