@@ -70,7 +70,7 @@ pub(super) fn first(failure: &Failure, pass_deliberate: bool) -> Option<&'static
 fn table() -> &'static [Rule] {
     static TABLE: OnceLock<Vec<Rule>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let table = toml::from_str::<Table>(include_str!("../../data/classify/rules.toml"));
+        let table = serde_json::from_str::<Table>(include_str!(concat!(env!("OUT_DIR"), "/classify-rules.json")));
         table.map(|table| table.rule).unwrap_or_default()
     })
 }

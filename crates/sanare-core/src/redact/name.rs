@@ -94,7 +94,7 @@ pub(super) struct Lexicon {
 /// The standard word lists.
 pub(super) fn lexicon() -> &'static Lexicon {
     static LEXICON: OnceLock<Lexicon> = OnceLock::new();
-    LEXICON.get_or_init(|| Lexicon::read(include_str!("../../data/redaction/names.toml")))
+    LEXICON.get_or_init(|| Lexicon::read(include_str!(concat!(env!("OUT_DIR"), "/redaction-names.json"))))
 }
 
 impl Lexicon {
@@ -107,7 +107,7 @@ impl Lexicon {
             absent: HashMap::new(),
             parts: Vec::new(),
         };
-        let Ok(file) = toml::from_str::<File>(text) else { return lexicon };
+        let Ok(file) = serde_json::from_str::<File>(text) else { return lexicon };
         for (class, list) in [(Class::Hint, file.hint), (Class::Named, file.named), (Class::Strong, file.strong)] {
             for (rule, words) in list {
                 let rule: &'static str = Box::leak(rule.into_boxed_str());

@@ -1,7 +1,7 @@
 //! The redactor as a whole: its rules by their own examples, and what must hold for any text and any data.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::rule::{FILES, RuleText, Rules, read};
+use super::rule::{RuleText, Rules, written};
 use super::*;
 use serde_json::json;
 
@@ -65,16 +65,12 @@ fn holds(rules: &Rules, id: &str, text: &str) -> bool {
     })
 }
 
-fn all_rules() -> Vec<RuleText> {
-    FILES.iter().flat_map(|(name, text)| read(text).unwrap_or_else(|error| panic!("{name}: {error}"))).collect()
-}
-
 #[test]
 fn each_rule_holds_for_its_examples() {
     let rules = Rules::new(Policy::default());
     let mut dice = Dice(11);
     let mut wrong = Vec::new();
-    for rule in all_rules() {
+    for rule in written() {
         if rule.examples.is_empty() || rule.counterexamples.is_empty() {
             wrong.push(format!("{} lacks examples", rule.id));
         }
@@ -98,7 +94,7 @@ fn each_rule_holds_for_its_examples() {
 #[test]
 fn ids_of_rules_fit_into_placeholders() {
     let mut seen = std::collections::BTreeSet::new();
-    for rule in all_rules() {
+    for rule in written() {
         let mark = place::placeholder(&rule.id);
         assert_eq!(place::placeholder_end(mark.as_bytes(), 0), Some(mark.len()), "{}", rule.id);
         assert!(seen.insert(rule.id.clone()), "{} is there twice", rule.id);
