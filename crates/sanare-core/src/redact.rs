@@ -256,6 +256,12 @@ impl Redactor {
     }
 }
 
+/// The members of a JSON mapping as they are written: names without their quotes, and values. Nothing if the text is no such
+/// mapping or one of the names has escapes; what is wrong within a value is left to who reads it.
+pub fn members(text: &str) -> Option<Vec<(&str, &str)>> {
+    data::members(Redactor::standard().scanner(), text)
+}
+
 /// Runs a step of the redactor; should it ever panic, everything counts as a secret.
 fn closed<T>(step: impl FnOnce() -> T, otherwise: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| otherwise())

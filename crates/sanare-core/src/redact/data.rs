@@ -9,6 +9,7 @@ mod tree;
 use column::{columns_beside, header_columns, parameters_beside};
 pub(super) use document::redact_text;
 use key::{Key, child, name_beside};
+pub(super) use skim::members;
 pub(super) use tree::copy;
 use tree::{dismantle, each_text, free_key};
 

@@ -28,22 +28,41 @@ const DEEPEST: usize = 100;
 
 /// The parts of a JSON text that may hold secrets, in order. Places of `named` count as such. Nothing if it cannot be told.
 pub(super) fn skim(scanner: Scanner<'_>, text: &str, hits: &[Hit], named: &[(usize, usize)]) -> Option<Vec<Part>> {
-    let mut skim = Skim {
-        scanner,
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        hits,
-        named,
-        keys: HashMap::default(),
-        words: HashMap::default(),
-        noted: Vec::new(),
-        parts: Vec::new(),
-    };
+    let mut skim = Skim::new(scanner, text, hits, named);
     skim.blanks();
     skim.value(0, false)?;
     skim.blanks();
     (skim.at == text.len()).then_some(skim.parts)
+}
+
+/// The members of a JSON mapping as they are written: names without their quotes, and values. Nothing if it is no
+/// mapping, or a name has escapes.
+pub(in crate::redact) fn members<'t>(scanner: Scanner<'_>, text: &'t str) -> Option<Vec<(&'t str, &'t str)>> {
+    let mut skim = Skim::new(scanner, text, &[], &[]);
+    let mut found = Vec::new();
+    let mut next = b'{';
+    loop {
+        skim.blanks();
+        if skim.bytes.get(skim.at) != Some(&next) {
+            break;
+        }
+        skim.at += 1;
+        next = b',';
+        skim.blanks();
+        let name = skim.key_and_colon()?;
+        let start = skim.at;
+        skim.value(1, true)?;
+        if name.escapes {
+            return None;
+        }
+        found.push((text.get(name.start..name.end)?, text.get(start..skim.at)?));
+    }
+    if skim.bytes.get(skim.at) != Some(&b'}') {
+        return None;
+    }
+    skim.at += 1;
+    skim.blanks();
+    (skim.at == text.len()).then_some(found)
 }
 
 // What a byte in a text is.
@@ -122,7 +141,22 @@ struct Skim<'t, 'h, 'r> {
     parts: Vec<Part>,
 }
 
-impl<'t> Skim<'t, '_, '_> {
+impl<'t, 'h, 'r> Skim<'t, 'h, 'r> {
+    fn new(scanner: Scanner<'r>, text: &'t str, hits: &'h [Hit], named: &'h [(usize, usize)]) -> Self {
+        Self {
+            scanner,
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            hits,
+            named,
+            keys: HashMap::default(),
+            words: HashMap::default(),
+            noted: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
     fn blanks(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
             self.at += 1;
@@ -286,18 +320,9 @@ impl<'t> Skim<'t, '_, '_> {
             return Some(Kind::Mapping);
         }
         loop {
-            if self.bytes.get(self.at) != Some(&b'"') {
-                return None;
-            }
-            let key = self.string()?;
+            let key = self.key_and_colon()?;
             let says = if inside || all & WHOLE != 0 { Says { known: None, flags: 0 } } else { self.key(key) };
             all |= says.flags;
-            self.blanks();
-            if self.bytes.get(self.at) != Some(&b':') {
-                return None;
-            }
-            self.at += 1;
-            self.blanks();
             let start = self.at;
             let kind = self.value(depth + 1, inside || all & WHOLE != 0 || says.known.is_some())?;
             if says.known.is_some() && all & WHOLE == 0 {
@@ -321,6 +346,21 @@ impl<'t> Skim<'t, '_, '_> {
         }
         self.noted.truncate(noted);
         Some(Kind::Mapping)
+    }
+
+    /// Reads a key up to its value.
+    fn key_and_colon(&mut self) -> Option<Text> {
+        if self.bytes.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let key = self.string()?;
+        self.blanks();
+        if self.bytes.get(self.at) != Some(&b':') {
+            return None;
+        }
+        self.at += 1;
+        self.blanks();
+        Some(key)
     }
 
     /// What a key says by itself.
