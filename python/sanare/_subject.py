@@ -101,6 +101,12 @@ class Subject:
 
         return request(self, source, runs)
 
+    def holds_gpu(self) -> bool:
+        """Whether a fork would lack what this process holds on a graphics processor (C89)."""
+        from sanare._gpu import holds_context
+
+        return holds_context()
+
     def outcome(self, data: bytes) -> Any:
         """What a child sent back."""
         import marshal

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,74 @@ def test_a_fork_is_the_usual_way(isolated, monkeypatch) -> None:
     started = fresh_ones(monkeypatch)
     assert isolated("auto").load(NEW) == 2000 and started == []
     assert isolated("fork").load(NEW) == 2000 and started == []
+
+
+def test_a_live_gpu_context_is_not_forked(isolated, monkeypatch) -> None:
+    module = isolated("auto")
+    started = fresh_ones(monkeypatch)
+    begun: list[bool] = []
+    framework = types.ModuleType("torch.cuda")
+    framework.is_initialized = lambda: bool(begun)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.cuda", framework)
+    # Loaded is not begun: what every import of the framework does is no reason for another process.
+    assert module.load(NEW) == 2000 and started == []
+    begun.append(True)
+    assert isolated("auto", JOB + "\n").Shop(2).load(NEW) == 4000 and started
+    started.clear()
+    # The owner's word counts for more.
+    assert isolated("fork", JOB + "\n\n").load(NEW) == 2000 and started == []
+
+
+DRIVER = """
+static int begun, live;
+int cuInit(unsigned flags) { begun = 1; return 0; }
+int play(int on) { live = on; return 0; }
+int cuDeviceGetCount(int *count) { if (!begun) return 3; *count = 2; return 0; }
+int cuCtxGetCurrent(void **context) { if (!begun) return 3; *context = 0; return 0; }
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    if (!begun) return 3;
+    *active = live && device == 1;
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a compiler for the driver's stand-in")
+def test_any_framework_s_context_is_seen_by_the_driver(tmp_path: Path) -> None:
+    (tmp_path / "driver.c").write_text(DRIVER)
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", library, tmp_path / "driver.c"], check=True
+    )
+    program = textwrap.dedent(
+        """
+        import ctypes, sys
+        from sanare._gpu import holds_context
+        assert not holds_context()
+        driver = ctypes.CDLL(sys.argv[1])
+        assert not holds_context()
+        driver.cuInit(0)
+        assert not holds_context()
+        driver.play(1)
+        assert holds_context()
+        driver.play(0)
+        assert not holds_context()
+        """
+    )
+    subprocess.run([sys.executable, "-c", program, str(library)], check=True, timeout=60)
+
+
+def test_a_framework_without_an_answer_counts_as_a_context(monkeypatch) -> None:
+    from sanare._gpu import holds_context
+
+    def broken() -> bool:
+        raise RuntimeError("no driver")
+
+    framework = types.ModuleType("torch.xpu")
+    framework.is_initialized = broken  # type: ignore[attr-defined]
+    assert not holds_context()
+    monkeypatch.setitem(sys.modules, "torch.xpu", framework)
+    assert holds_context()
 
 
 SKIPPED = {

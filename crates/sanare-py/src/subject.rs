@@ -177,7 +177,7 @@ impl PySubject {
     fn run(&mut self, module: &str, runs: &[Option<&[(String, TwinValue)]>]) -> Result<Vec<Ran>, SubjectFault> {
         let mut fences = self.fences.take();
         let allowance = self.allowance;
-        let mut stuck = false;
+        let mut unforked = false;
         let tried = self.ask(|py, object| {
             let arguments = PyList::empty(py);
             for run in runs {
@@ -199,8 +199,11 @@ impl PySubject {
                 let why = why.to_string_lossy();
                 return Ok(Ok(runs.iter().map(|_| Ran::ended(RanState::CannotRun, why.as_ref())).collect()));
             }
+            if allowance.isolation == Isolation::Auto && object.call_method0("holds_gpu")?.extract()? {
+                unforked = true;
+            }
             let child = match &fences {
-                _ if allowance.isolation == Isolation::Fresh => afresh(py)?,
+                _ if unforked || allowance.isolation == Isolation::Fresh => afresh(py)?,
                 Some(fences) => fences.run(py, &prepared),
                 None => {
                     let readable: Vec<String> = object.call_method0("readable")?.extract()?;
@@ -213,7 +216,7 @@ impl PySubject {
             let child = match child {
                 Child::Stuck(_) if allowance.isolation == Isolation::Auto => {
                     // The lock is held still: another fork would stand as long.
-                    stuck = true;
+                    unforked = true;
                     afresh(py)?
                 }
                 child => child,
@@ -241,7 +244,7 @@ impl PySubject {
             })
         });
         self.fences = fences;
-        if stuck {
+        if unforked {
             self.allowance.isolation = Isolation::Fresh;
         }
         match tried? {
