@@ -32,6 +32,8 @@ pub mod policy;
 pub mod prompt;
 pub mod reply;
 pub mod history;
+pub mod figures;
+pub mod lists;
 pub mod config;
 pub mod approval;
 pub mod silence;

@@ -139,6 +139,14 @@ impl Store for Memory {
         Ok(open.map(|(id, _)| id.clone()).collect())
     }
 
+    fn ledger_after(&self, seq: u64, limit: usize) -> Result<Vec<Record>, StoreFault> {
+        Ok(self.kept().ledger.iter().filter(|record| record.seq > seq).take(limit).cloned().collect())
+    }
+
+    fn chain(&self, entry: &Entry) -> Result<Record, StoreFault> {
+        Ok(self.kept().chain(entry))
+    }
+
     fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
         Ok(verify(&self.kept().ledger))
     }

@@ -3,6 +3,7 @@
 //! Two strengths of writing: what only has to survive the death of the process is handed to the system; receipts, and
 //! whatever else must survive a power cut, are synced to the disk before the call returns.
 
+mod backup;
 mod budgets;
 mod calls;
 mod connection;
@@ -263,6 +264,14 @@ impl Store for Sqlite {
 
     fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
         self.read(ledger::unfinished)
+    }
+
+    fn ledger_after(&self, seq: u64, limit: usize) -> Result<Vec<Record>, StoreFault> {
+        self.read(|connection| ledger::after(connection, seq, limit))
+    }
+
+    fn chain(&self, entry: &Entry) -> Result<Record, StoreFault> {
+        self.write(true, |transaction| ledger::chain_entry(transaction, entry))
     }
 
     fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {

@@ -164,6 +164,18 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn unfinished(&self) -> Result<Vec<Id>, StoreFault>;
 
+    /// Records of the whole ledger, of both halves, after a place and in order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn ledger_after(&self, seq: u64, limit: usize) -> Result<Vec<Record>, StoreFault>;
+
+    /// Adds a record that belongs to no incident.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn chain(&self, entry: &Entry) -> Result<Record, StoreFault>;
+
     /// Looks at the whole chain; the number of records, or its first break.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use super::approval::{Approval, Binding};
 use super::diagnosis::Diagnosis;
 use super::gates::GateReport;
 use super::moment::Moment;
+use super::policy::Case;
 use super::proposal::{Advice, Proposal};
 use super::target::Identity;
 use super::verification::Asked;
@@ -84,6 +85,9 @@ pub struct Judged {
     pub proposed: Proposed,
     /// The verdict; never refuse.
     pub decision: Decision,
+    /// What it was judged by, so that it can be judged again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<Box<Case>>,
 }
 
 /// What the gates said of it.
@@ -224,7 +228,9 @@ impl Step {
                 }
                 payload
             }
-            Self::Judged(step) => json!({ "proposal": step.proposed.proposal.id, "decision": step.decision }),
+            Self::Judged(step) => {
+                json!({ "proposal": step.proposed.proposal.id, "decision": step.decision, "case": step.case })
+            }
             Self::Checked(step) => json!({ "gates": step.gates, "decision": step.decision, "binding": step.binding }),
             Self::Waiting(step, approval) => json!({ "approval": approval, "binding": step.binding.digest() }),
             Self::Approved(step, approval) => json!({ "approval": approval, "binding": step.binding.digest() }),

@@ -2,7 +2,9 @@
 
 use sanare_core::id::Id;
 use sanare_core::ledger::Record;
+use sanare_core::port::store::Lease;
 use sanare_core::service::declaration::Undo;
+use sanare_core::service::policy::Case;
 use sanare_core::service::receipt::Purpose;
 use sanare_core::service::step::{Applied, Checked, Proposed, Step, Undoing};
 use sanare_core::service::word::{ReceiptState, Status, StepName};
@@ -10,6 +12,7 @@ use sanare_core::service::{Receipt, Text, WorldState};
 use serde_json::{Value as Json, json};
 
 use super::Loop;
+use super::offer::{House, case};
 use super::person::{NotDone, ended, idle, reopen};
 use super::turn::{Next, Turn};
 
@@ -116,31 +119,57 @@ fn may_be_undone(turn: &Turn<'_>, receipt: &Receipt) -> Result<(), NotDone> {
 fn rebuilt(records: &[Record], receipt: &Receipt) -> Option<Applied> {
     let of_receipt = |one: &Record| one.step == "prepared" && one.json()["receipt"] == json!(receipt.id);
     let before = records.get(..records.iter().position(of_receipt)?)?;
-    let last = |step: &str| before.iter().rfind(|one| one.step == step).map(Record::json);
-    let read = |mut json: Json, key: &str| json.get_mut(key).map(Json::take);
-    fn typed<T: serde::de::DeserializeOwned>(json: Json) -> Option<T> {
-        serde_json::from_value(json).ok()
-    }
-    let (diagnosed, proposed, checked) = (last("diagnosed"), last("proposed")?, last("checked")?);
-    let proposal: sanare_core::service::Proposal = typed(read(proposed.clone(), "proposal")?)?;
-    // What a person proposes has no step of a diagnosis before it.
-    let by_person = read(proposed.clone(), "diagnosis").and_then(typed);
-    let diagnosis = by_person.or_else(|| typed(read(diagnosed?, "diagnosis")?))?;
+    let checked = before.iter().rfind(|one| one.step == "checked").map(Record::json)?;
     Some(Applied {
         checked: Checked {
-            proposed: Proposed {
-                diagnosis,
-                proposal,
-                proposed_by: read(proposed.clone(), "proposed_by").and_then(typed),
-                seen: typed(read(proposed, "seen")?)?,
-            },
-            decision: typed(read(checked.clone(), "decision")?)?,
-            gates: typed(read(checked.clone(), "gates")?)?,
-            binding: typed(read(checked, "binding")?)?,
+            proposed: last_proposed(before)?,
+            decision: part(&checked, "decision")?,
+            gates: part(&checked, "gates")?,
+            binding: part(&checked, "binding")?,
         },
         receipt: receipt.id.clone(),
         acted_at: receipt.started_at.unwrap_or(receipt.intended_at),
         extended: false,
         asked: Vec::new(),
     })
+}
+
+fn part<T: serde::de::DeserializeOwned>(json: &Json, key: &str) -> Option<T> {
+    serde_json::from_value(json.get(key)?.clone()).ok()
+}
+
+/// The last proposal of some records, with the diagnosis that it rests on.
+fn last_proposed(records: &[Record]) -> Option<Proposed> {
+    let place = records.iter().rposition(|one| one.step == "proposed")?;
+    let (before, proposed) = (records.get(..place)?, records.get(place)?.json());
+    // What a person proposes has no step of a diagnosis before it.
+    let of_agent = || part(&before.iter().rfind(|one| one.step == "diagnosed")?.json(), "diagnosis");
+    Some(Proposed {
+        diagnosis: part(&proposed, "diagnosis").or_else(of_agent)?,
+        proposal: part(&proposed, "proposal")?,
+        seen: part(&proposed, "seen")?,
+        proposed_by: part(&proposed, "proposed_by"),
+    })
+}
+
+impl Loop<'_> {
+    /// What policy would judge the last proposal of an incident by, were it judged now; nothing where none was made.
+    ///
+    /// # Errors
+    /// [`NotDone`].
+    pub fn case_now(&self, incident: &Id) -> Result<Option<Case>, NotDone> {
+        let store = self.world.store;
+        let (Some(run), Some(known)) = (store.run(incident)?, store.incident(incident)?) else {
+            return Err(NotDone::Unknown);
+        };
+        let records = store.records_of(incident)?;
+        let Some(proposed) = last_proposed(&records) else { return Ok(None) };
+        let place = records.iter().rposition(|one| one.step == "proposed").unwrap_or_default();
+        let gates = records.iter().skip(place).find(|one| one.step == "checked").map(Record::json);
+        let gates = gates.and_then(|checked| part(&checked, "gates"));
+        // Nothing is stored: no lease is needed to look.
+        let lease = Lease { key: String::new(), fence: 0, until: 0 };
+        let turn = Turn::new(self.world, &self.owner, run, known, lease);
+        Ok(Some(case(&turn, &House::of(&turn), &proposed, gates.as_ref())?))
+    }
 }

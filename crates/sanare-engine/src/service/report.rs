@@ -12,7 +12,9 @@ use sanare_core::service::incident::{Link, LinkKind, fingerprint};
 use sanare_core::service::moment::MINUTE;
 use sanare_core::service::run::{Change, Message, MessageKind};
 use sanare_core::service::word::{ClosedBy, Condition, IncidentFlag, Severity, Status, StepName, VerificationOutcome};
-use sanare_core::service::{Application, Component, Evidence, Incident, IncidentKind, NotMade, Observation, Run};
+use sanare_core::service::{
+    Application, Component, Evidence, Incident, IncidentKind, Moment, NotMade, Observation, Run,
+};
 use serde_json::json;
 
 use super::Loop;
@@ -64,16 +66,22 @@ impl Loop<'_> {
     /// # Errors
     /// [`NotMade::Conflict`] for a reading whose id has another content, [`NotMade::Store`].
     pub fn report(&self, symptom: &Symptom) -> Result<Reported, NotMade> {
-        self.report_with(symptom, &[])
+        self.report_with(symptom, None, &[])
     }
 
-    /// The same, and what detection remembers of it in one transaction.
+    /// The same, with when the first bad reading was true, where that is known, and what detection remembers of it, in one
+    /// transaction.
     ///
     /// # Errors
     /// As [`Loop::report`].
-    pub fn report_with(&self, symptom: &Symptom, states: &[(String, Option<Vec<u8>>)]) -> Result<Reported, NotMade> {
+    pub fn report_with(
+        &self,
+        symptom: &Symptom,
+        since: Option<Moment>,
+        states: &[(String, Option<Vec<u8>>)],
+    ) -> Result<Reported, NotMade> {
         loop {
-            match self.reported(symptom, states) {
+            match self.reported(symptom, since, states) {
                 // Another report or a step came between: it is read again.
                 Err(NotMade::Moved(_) | NotMade::Open(_)) => {}
                 other => return other,
@@ -81,7 +89,12 @@ impl Loop<'_> {
         }
     }
 
-    fn reported(&self, symptom: &Symptom, states: &[(String, Option<Vec<u8>>)]) -> Result<Reported, NotMade> {
+    fn reported(
+        &self,
+        symptom: &Symptom,
+        since: Option<Moment>,
+        states: &[(String, Option<Vec<u8>>)],
+    ) -> Result<Reported, NotMade> {
         let labels: Vec<(&str, &str)> =
             symptom.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let print = fingerprint(&symptom.application, symptom.kind, &symptom.component, &labels);
@@ -109,7 +122,7 @@ impl Loop<'_> {
                 incident.links.extend(earlier.map(|earlier| Link { kind: LinkKind::Earlier, id: earlier.id }));
                 take(&mut incident, symptom);
                 open_quietly(&mut incident, symptom);
-                self.record(&incident, "opened", &json!({ "incident": incident }), &mut change);
+                self.record(&incident, "opened", &json!({ "incident": incident, "since": since }), &mut change);
                 change.runs.push((Run::new(&incident, at), None));
                 let id = incident.id.clone();
                 change.incidents.push(incident);

@@ -412,6 +412,12 @@ impl Store for Failing<'_> {
     fn unfinished(&self) -> Result<Vec<Id>, StoreFault> {
         self.inner.unfinished()
     }
+    fn ledger_after(&self, seq: u64, limit: usize) -> Result<Vec<Record>, StoreFault> {
+        self.inner.ledger_after(seq, limit)
+    }
+    fn chain(&self, entry: &Entry) -> Result<Record, StoreFault> {
+        self.inner.chain(entry)
+    }
     fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
         self.inner.verify()
     }

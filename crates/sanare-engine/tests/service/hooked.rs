@@ -10,7 +10,7 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::context::Context;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::{
-    Application, Change, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
+    Application, Change, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence, Source,
     TargetKey,
 };
 
@@ -74,6 +74,9 @@ impl ServiceStore for Hooked<'_> {
     }
     fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault> {
         self.alive(|store| store.states(prefix))
+    }
+    fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
+        self.alive(|store| store.observed_after(source, after))
     }
     fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {
         self.alive(|store| store.snapshot(digest))

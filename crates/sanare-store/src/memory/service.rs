@@ -167,7 +167,7 @@ fn put<T: Clone>(list: &mut Vec<T>, item: &T, is: impl Fn(&T) -> bool) {
 
 impl Kept {
     /// A record of the service half: in the one chain, not in the index of code healing's incidents.
-    fn chain(&mut self, entry: &sanare_core::ledger::Entry) -> Record {
+    pub(super) fn chain(&mut self, entry: &sanare_core::ledger::Entry) -> Record {
         let record = match self.ledger.last() {
             Some(last) => Record::after(last.seq, last.hash.clone(), entry),
             None => Record::after(0, v1::genesis(), entry),
@@ -253,6 +253,13 @@ impl ServiceStore for Memory {
             .take_while(|(key, _)| key.starts_with(prefix))
             .map(|(key, state)| (key.clone(), state.clone()))
             .collect())
+    }
+
+    fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
+        let kept = self.kept();
+        let all = &kept.service.observations;
+        let found = all.iter().filter(|one| one.sequence > after && one.source == *source).cloned().collect();
+        Ok((found, all.len() as u64))
     }
 
     fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {

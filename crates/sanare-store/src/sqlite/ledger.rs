@@ -53,6 +53,14 @@ pub(super) fn of_incident(connection: &Connection, incident: &Id) -> Result<Vec<
     Ok(records)
 }
 
+/// Records after a place, in order.
+pub(super) fn after(connection: &Connection, seq: u64, limit: usize) -> Result<Vec<Record>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_after.sql"))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let records = statement.query_map(params![stored(seq)?, limit], record)?.collect::<Result<_, _>>()?;
+    Ok(records)
+}
+
 /// Incidents, newest first.
 pub(super) fn incidents(connection: &Connection, limit: usize) -> Result<Vec<Id>, Trouble> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);

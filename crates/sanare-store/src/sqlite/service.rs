@@ -16,7 +16,7 @@ use sanare_core::service::limits::PastAct;
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::{
     Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
-    TargetKey,
+    Source, TargetKey,
 };
 use serde::de::DeserializeOwned;
 
@@ -159,6 +159,29 @@ impl ServiceStore for Sqlite {
                 found.push((key, row.get(1)?));
             }
             Ok(found)
+        })
+    }
+
+    fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
+        self.read(|to| {
+            let last = include_str!("../../sql/sqlite/service_observations_newest.sql");
+            let last = to.prepare_cached(last)?.query_row([], |row| number(row, 0))?;
+            if last <= after {
+                return Ok((Vec::new(), last));
+            }
+            let mut statement =
+                to.prepare_cached(include_str!("../../sql/sqlite/service_observations_of_source.sql"))?;
+            let rows = statement.query_map(params![stored(after)?, source.as_str()], |row| {
+                Ok((row.get::<_, String>(0)?, number(row, 1)?))
+            })?;
+            let mut found = Vec::new();
+            for row in rows {
+                let (text, sequence) = row?;
+                found.push(Observation { sequence, ..value(&text)? });
+            }
+            // What came while this was read is looked at next time.
+            found.retain(|one| one.sequence <= last);
+            Ok((found, last))
         })
     }
 

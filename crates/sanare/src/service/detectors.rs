@@ -22,6 +22,9 @@ pub(super) const PROBE: &str = "probe";
 /// The door of what persons say.
 pub(super) const PERSON: &str = "person";
 
+/// The door of a person or a script at a terminal.
+pub(super) const COMMAND: &str = "command";
+
 /// The signal of a probe.
 pub(super) fn probe_signal(name: &str) -> Result<Signal, Invalid> {
     Signal::parse(format!("probe.{name}"))
@@ -113,8 +116,8 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
             settings.expects.entry(signal).or_insert(Expect { least: 30 * DAY, ..Expect::default() });
         }
     }
-    // What we ask for ourselves, and what calls of this process bring, comes in its order.
-    let own = [CLIENT, PROBE, PERSON].into_iter().map(str::to_owned);
+    // What we ask for ourselves, what calls of this process bring, and what is told at a terminal comes in its order.
+    let own = [CLIENT, PROBE, PERSON, COMMAND].into_iter().map(str::to_owned);
     let pulled = setup.configuration.prometheus.keys().map(|name| prometheus_source(name));
     for source in own.chain(pulled) {
         if let Ok(source) = Source::parse(source) {

@@ -20,7 +20,7 @@ use sanare_detect::group::Part;
 use sanare_engine::service::{Loop, Reported, Symptom};
 
 use super::calm::{Calm, Open};
-use super::detectors::{CLIENT, PERSON};
+use super::detectors::{CLIENT, COMMAND, PERSON};
 use super::healer::{Pass, locked};
 use super::house::{LiveHouse, Memory};
 use super::memoir::{Memoir, Now};
@@ -54,15 +54,29 @@ pub(super) struct Watch {
     calm: Calm,
     memoir: Memoir,
     settings: Arc<Settings>,
+    /// The place among all readings up to which those of other processes were heard.
+    heard: u64,
+    /// When what is pending was first out of bounds.
+    began: BTreeMap<Digest, Moment>,
 }
 
 impl Watch {
     pub fn new(settings: Settings, calm: Calm, memory: Arc<Mutex<Memory>>) -> Self {
         let settings = Arc::new(settings);
-        let bank = Bank::new(Arc::clone(&settings));
-        let (pulse, pending) = (Pulse::default(), VecDeque::new());
-        let (histories, owed) = (BTreeMap::new(), BTreeMap::new());
-        Self { bank, pulse, memory, clocks: None, pending, histories, owed, calm, memoir: Memoir::default(), settings }
+        Self {
+            bank: Bank::new(Arc::clone(&settings)),
+            pulse: Pulse::default(),
+            memory,
+            clocks: None,
+            pending: VecDeque::new(),
+            histories: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            calm,
+            memoir: Memoir::default(),
+            settings,
+            heard: 0,
+            began: BTreeMap::new(),
+        }
     }
 
     /// Reads back which versions were live, and which of them persons call good.
@@ -72,6 +86,22 @@ impl Watch {
                 self.note_version(&seen);
             }
         }
+        // Detection begins now: what was told before is history.
+        (_, self.heard) = store.observed_after(&door(PERSON)?, u64::MAX)?;
+        Ok(())
+    }
+
+    /// What persons and scripts told the store since, in whichever process.
+    fn hear(&mut self, store: &dyn ServiceStore) -> Result<(), StoreFault> {
+        let (said, last) = store.observed_after(&door(PERSON)?, self.heard)?;
+        let (told, _) = store.observed_after(&door(COMMAND)?, self.heard)?;
+        said.iter().for_each(|one| self.note_version(one));
+        for one in told.into_iter().filter(|one| one.sequence <= last) {
+            let noted = self.bank.observe(&one);
+            self.pending.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
+            self.note_version(&one);
+        }
+        self.heard = last;
         Ok(())
     }
 
@@ -96,6 +126,7 @@ impl Watch {
         let pulsed: Vec<Observation> =
             heard.readings.into_iter().filter_map(|(door, draft)| accept(draft, &door, clock)).collect();
         pass.stored += self.take(&*house.store, pulsed)?;
+        self.hear(&*house.store)?;
         loop {
             let drafts = queue.take(TOGETHER);
             let taken = drafts.len();
@@ -225,6 +256,22 @@ impl Watch {
         }
     }
 
+    /// When the first bad reading of what fires now was true; nothing where this process did not see it.
+    fn since(&mut self, finding: &Finding) -> Option<Moment> {
+        match (finding.change.from, finding.change.to) {
+            (_, Condition::Pending) => {
+                self.began.insert(finding.fingerprint.clone(), finding.at());
+                None
+            }
+            (Condition::Pending, Condition::Firing) => self.began.get(&finding.fingerprint).copied(),
+            (Condition::Cleared, Condition::Firing) => Some(finding.at()),
+            _ => {
+                self.began.remove(&finding.fingerprint);
+                None
+            }
+        }
+    }
+
     /// What the history of a fingerprint marks its incident with, and how its condition is told: what flaps stays open
     /// until it was quiet for half an hour (S51).
     fn history(
@@ -287,7 +334,8 @@ impl Watch {
             let inhibited_by = self.calm.cause(&finding, &open);
             let symptom = Symptom { flags, condition, inhibited_by, ..symptom(house, &finding, readings)? };
             let states = self.memoir.tells(is_kept);
-            let reported = acting.report_with(&symptom, &states).inspect_err(|_| self.memoir.did_not_tell());
+            let since = self.since(&finding);
+            let reported = acting.report_with(&symptom, since, &states).inspect_err(|_| self.memoir.did_not_tell());
             match reported.map_err(fault)? {
                 Reported::Opened(id) | Reported::Reopened(id) => {
                     pass.opened += 1;
@@ -300,6 +348,10 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+fn door(name: &str) -> Result<Source, StoreFault> {
+    Source::parse(name).map_err(|invalid| StoreFault::Unusable(invalid.to_string()))
 }
 
 pub(super) fn fault(not_made: NotMade) -> StoreFault {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::case::Case;
 use super::judge;
 use super::numbers::Numbers;
-use crate::policy::{Policy, Verdict};
+use crate::policy::{Policy, Verdict, stricter};
 
 /// A case as it stands in the file: `name`, `verdict`, `rules` where they matter, and `given`, whose keys replace those
 /// of the sound case.
@@ -65,7 +65,8 @@ pub fn run(text: &str, policy: &Policy) -> Result<(usize, Vec<Difference>), Stri
             return Err(format!("line {line}: there is no rule `{unknown}`"));
         }
         let numbers = Numbers::of(policy, &written.given.application);
-        let decision = judge(&written.given, &numbers, policy);
+        let mode = stricter(written.given.mode, numbers.mode);
+        let decision = judge(&Case { mode, ..written.given.clone() }, &numbers, policy);
         let wanted = |rules: &Vec<String>| rules.iter().all(|rule| decision.rules.contains(rule));
         if decision.verdict != written.verdict || !written.rules.as_ref().is_none_or(wanted) {
             differences.push(Difference {
@@ -109,6 +110,22 @@ mod tests {
         let rules =
             "[[case]]\nname = \"a\"\nverdict = \"ask\"\nrules = [\"cooldown\"]\ngiven = { severity = \"low\" }\n";
         assert_eq!(check(rules), "1 1: ask cooldown is ask own");
+    }
+
+    #[test]
+    fn the_stricter_of_the_file_s_mode_and_the_case_s_holds() {
+        let told = |policy: &str, given: &str| {
+            let text = format!("[[case]]\nname = \"a\"\nverdict = \"permit\"\ngiven = {given}\n");
+            let (_, differences) = run(&text, &Policy::read(policy)).expect("a file of cases");
+            differences.first().map_or("permit".to_owned(), |one| one.got.clone())
+        };
+        let (auto, ask) = ("version = 1\nmode = \"auto\"\n", "version = 1\nmode = \"ask\"\n");
+        assert_eq!(told(auto, "{}"), "permit");
+        assert_eq!(told(ask, "{}"), "ask mode_ask");
+        assert_eq!(told(auto, "{ mode = \"ask\" }"), "ask mode_ask");
+        assert_eq!(told(auto, "{ mode = \"observe\" }"), "refuse mode_observe");
+        let one = format!("{ask}[application.fraud]\nmode = \"auto\"\n");
+        assert_eq!(told(&one, "{ application = \"fraud\" }"), "ask mode_ask", "a table does not loosen");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::service::context::Context;
 use crate::service::incident::Incident;
 use crate::service::limits::PastAct;
 use crate::service::moment::Moment;
-use crate::service::name::Application;
+use crate::service::name::{Application, Source};
 use crate::service::observation::Observation;
 use crate::service::receipt::Receipt;
 use crate::service::run::{Change, Message, NotMade, Run};
@@ -97,6 +97,13 @@ pub trait ServiceStore: Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn states(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreFault>;
+
+    /// Observations of a door that came after a place among all, in order, and the last place that there is now: what
+    /// another process let in is found so.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault>;
 
     /// A frozen picture.
     ///

@@ -35,9 +35,10 @@ pub(crate) fn check(turn: &mut Turn<'_>, judged: Judged) -> Result<Next, NotMade
         return gather(turn);
     }
     let house = House::of(turn);
-    let decision = policy::judge(&case(turn, &house, &judged.proposed, Some(&gates))?, &house.numbers, &house.policy);
+    let case = case(turn, &house, &judged.proposed, Some(&gates))?;
+    let decision = policy::judge(&case, &house.numbers, &house.policy);
     if decision.verdict == Verdict::Refuse {
-        return Ok(refused(turn, &house, &judged.proposed, &decision));
+        return Ok(refused(turn, &house, &judged.proposed, &decision, &case));
     }
     if house.mode == Mode::DryRun {
         turn.incident.flags.insert(IncidentFlag::DryRun);

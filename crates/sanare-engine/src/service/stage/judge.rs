@@ -21,10 +21,13 @@ pub(crate) fn judge(turn: &mut Turn<'_>, proposed: Proposed) -> Result<Next, Not
         return waited(turn);
     }
     let house = House::of(turn);
-    let decision = policy::judge(&case(turn, &house, &proposed, None)?, &house.numbers, &house.policy);
+    let case = case(turn, &house, &proposed, None)?;
+    let decision = policy::judge(&case, &house.numbers, &house.policy);
     match decision.verdict {
-        Verdict::Refuse => Ok(refused(turn, &house, &proposed, &decision)),
-        Verdict::Ask | Verdict::Permit => Ok(Next::Go(Step::Judged(Box::new(Judged { proposed, decision })))),
+        Verdict::Refuse => Ok(refused(turn, &house, &proposed, &decision, &case)),
+        Verdict::Ask | Verdict::Permit => {
+            Ok(Next::Go(Step::Judged(Box::new(Judged { proposed, decision, case: Some(Box::new(case)) }))))
+        }
     }
 }
 
@@ -42,7 +45,13 @@ fn waited(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
 }
 
 /// Ends a run that policy refuses: a person is told why, except in the modes that only look.
-pub(crate) fn refused(turn: &mut Turn<'_>, house: &House, proposed: &Proposed, decision: &Decision) -> Next {
+pub(crate) fn refused(
+    turn: &mut Turn<'_>,
+    house: &House,
+    proposed: &Proposed,
+    decision: &Decision,
+    case: &policy::Case,
+) -> Next {
     let why = decision.because();
     if !matches!(house.mode, Mode::Observe | Mode::DryRun | Mode::Off) {
         let mut body = turn.shown(proposed);
@@ -51,7 +60,8 @@ pub(crate) fn refused(turn: &mut Turn<'_>, house: &House, proposed: &Proposed, d
     }
     turn.note(
         "refused",
-        &json!({ "proposal": proposed.proposal.id, "would": proposed.proposal.action, "decision": decision }),
+        &json!({ "proposal": proposed.proposal.id, "would": proposed.proposal.action, "decision": decision,
+            "case": case }),
     );
     // Still firing, it is handed over: nobody has closed it.
     Next::Go(Step::Closed(Closed { outcome: Outcome::Refused, closed_by: None, why }))

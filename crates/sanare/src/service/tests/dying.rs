@@ -13,7 +13,7 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::{
     Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
-    TargetKey,
+    Source, TargetKey,
 };
 
 /// Where it dies.
@@ -80,6 +80,9 @@ impl ServiceStore for Dying {
     }
     fn newest_sequence(&self) -> Result<u64, StoreFault> {
         self.alive(|store| store.newest_sequence())
+    }
+    fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
+        self.alive(|store| store.observed_after(source, after))
     }
     fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault> {
         self.alive(|store| store.silences(since))
