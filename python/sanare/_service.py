@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Literal, TypeVar
 
-    Kind = Literal["metric", "health", "log_signal", "prediction_quality", "drift", "deployment", "resource"]
+    from sanare._words import Health, ObservationKind
+
     ActionName = Literal[
         "restart_component", "reload_model", "rollback_model", "request_retraining", "request_redeployment"
     ]
@@ -221,10 +222,31 @@ class Healer:
         """What these detectors would have opened in what was recorded. Nothing is stored, told or done."""
         return dict(self._ask(self._here().replay, application, None if since is None else _seconds(since)))
 
-    def explain(self, case: Mapping[str, Any]) -> dict[str, Any]:
-        """What policy says of a case, and every rule's part in it."""
+    def explain(self, case: Mapping[str, Any] | str) -> dict[str, Any]:
+        """What policy says of a case, or now of the last proposal of an incident, and every rule's part in it."""
         here = self._here()
-        return dict(self._ask(lambda: here.explain(json.dumps(dict(case)))))
+        if isinstance(case, str):
+            return dict(self._ask(here.explain_incident, case))
+        return dict(self._ask(lambda: here.explain(json.dumps(_mapping(case)))))
+
+    def observe(self, reading: Mapping[str, Any]) -> dict[str, Any]:
+        """Takes a reading of any service of the configuration: `application`, `signal`, `value`, and perhaps `kind`,
+        `component`, `unit`, `event_time` (RFC 3339), `source_id`, `labels`. It is on the disk when this returns."""
+        here = self._here()
+        return dict(self._ask(lambda: here.observe(json.dumps(_mapping(reading)))))
+
+    def targets(self, *, online: bool = False) -> list[dict[str, Any]]:
+        """Everything that acts touch, with what is declared of it; `online` asks each how it is now."""
+        return list(self._ask(self._here().targets, online))
+
+    def model_history(self, application: str) -> list[dict[str, Any]]:
+        """Which version was live when, and what is known of each."""
+        return list(self._ask(self._here().model_history, application))
+
+    def report(self, application: str | None = None, *, since: datetime | None = None) -> dict[str, Any]:
+        """Figures of what was detected, decided, done and healed; what the records do not carry is absent."""
+        here = self._here()
+        return dict(self._ask(lambda: here.report(application, None if since is None else _seconds(since))))
 
     def obstacles(self) -> list[dict[str, Any]]:
         """What will never be done by itself, and why."""
@@ -305,7 +327,7 @@ class Service:
         self,
         signal: str,
         value: object,
-        kind: Kind = "metric",
+        kind: ObservationKind = "metric",
         unit: str | None = None,
         at: datetime | None = None,
         labels: Mapping[str, str] | None = None,
@@ -330,7 +352,7 @@ class Service:
         if refused is not None:
             self._tell(f"`{signal}`: {refused}")
 
-    def health(self, signal: str, status: Literal["pass", "fail", "unknown"], detail: str | None = None) -> None:
+    def health(self, signal: str, status: Health, detail: str | None = None) -> None:
         """Reports what a check of one's own says."""
         self.observe(signal, status if detail is None else {"status": status, "detail": detail}, "health")
 
@@ -469,6 +491,12 @@ class Service:
         if place not in self._told:
             self._told.add(place)
             _log.warning("a reading cannot be used (told once for %s:%d): %s", place[0], place[1], why)
+
+
+def _mapping(value: Mapping[str, Any]) -> dict[str, Any]:
+    if not hasattr(type(value), "keys"):
+        raise TypeError(f"a mapping is needed, and no {type(value).__name__}")
+    return dict(value)
 
 
 def _plain_function(name: str, function: object) -> None:

@@ -16,10 +16,12 @@ pub(crate) mod forget;
 pub(crate) mod ledger;
 pub(crate) mod migrate;
 pub(crate) mod model;
+pub(crate) mod observe;
 pub(crate) mod policy;
 pub(crate) mod propose;
 pub(crate) mod redact;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod retry;
 pub(crate) mod revert;
 pub(crate) mod run_services;
@@ -28,6 +30,7 @@ pub(crate) mod show;
 pub(crate) mod silence;
 pub(crate) mod simulate;
 pub(crate) mod stop;
+pub(crate) mod store;
 pub(crate) mod target;
 pub(crate) mod vet;
 
@@ -62,6 +65,11 @@ impl Context {
 
     /// The project's store, which must exist.
     pub(crate) fn store(&self) -> Result<Box<dyn Store>, Exit> {
+        sanare::wire::home::open_existing(&self.store_path()?).map_err(Exit::store)
+    }
+
+    /// Its file, which is there.
+    pub(crate) fn store_path(&self) -> Result<PathBuf, Exit> {
         let root = self.project_root()?;
         let path = sanare::wire::home::store_path(&root);
         let own = root.join(".sanare").join("store.db");
@@ -74,7 +82,7 @@ impl Context {
             return Err(Exit::not_found(format!("no store in `{}`: nothing was recorded here", root.display()))
                 .hint("give the project with --project, or run `sanare demo` first"));
         }
-        sanare::wire::home::open_existing(&path).map_err(Exit::store)
+        Ok(path)
     }
 
     /// The Python interpreter that has the wheel.

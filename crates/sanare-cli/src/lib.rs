@@ -61,12 +61,15 @@ enum Command {
     Policy(command::policy::Command),
     /// Let a failure that rests be worked on at its next occurrence.
     Retry(command::retry::Arguments),
-    /// Look after the ledger.
+    /// Look after the ledger: check it, print its head, export it.
     #[command(subcommand)]
     Ledger(command::ledger::Command),
     /// Look at the settings.
     #[command(subcommand)]
     Config(command::config::Command),
+    /// Look after the store: bring it to the present format, copy it.
+    #[command(subcommand)]
+    Store(command::store::Command),
     /// Say what works on this machine and what is missing.
     Doctor(command::doctor::Arguments),
     /// Forget what was remembered of good calls: of one function, or of all.
@@ -103,6 +106,10 @@ enum Command {
     Storm(command::silence::Storm),
     /// Propose an action for an incident of a service.
     Propose(command::propose::Arguments),
+    /// Report a reading of a service.
+    Observe(command::observe::Arguments),
+    /// Figures of what was detected, decided, done and healed in services.
+    Report(command::report::Arguments),
     /// Look after targets.
     #[command(subcommand)]
     Target(command::target::Command),
@@ -141,6 +148,9 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Retry(arguments) => command::retry::run(&context, &arguments),
         Command::Ledger(command) => command::ledger::run(&context, &command),
         Command::Config(command) => command::config::run(&context, &command),
+        Command::Store(command) => command::store::run(&context, &command),
+        Command::Observe(arguments) => command::observe::run(&context, &arguments),
+        Command::Report(arguments) => command::report::run(&context, &arguments),
         Command::Doctor(arguments) => command::doctor::run(&context, &arguments),
         Command::Forget(arguments) => command::forget::run(&context, &arguments),
         Command::Migrate(arguments) => command::migrate::run(&context, &arguments),

@@ -16,8 +16,8 @@ use sanare::core::service::port::{Intent, Probe};
 use sanare::core::service::silence::{Matcher, Test};
 use sanare::core::service::target::{Identity, Mark};
 use sanare::core::service::{
-    Action, Application, Component, Invalid, Labels, Moment, ObservationKind, ObservedValue, ReceiptState, Signal,
-    Version,
+    Action, Application, Component, Draft, Invalid, Labels, Moment, ObservationKind, ObservedValue, ReceiptState,
+    Signal, Version,
 };
 use sanare::effects::service::callback::End;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
@@ -294,6 +294,48 @@ impl NativeHealer {
         plain(py, &serde_json::json!({ "verdict": decision.verdict, "rules": rules }))
     }
 
+    fn explain_incident<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let (decision, rules) = quietly(py, || self.0.explain_incident(id))?.map_err(failed)?;
+        plain(py, &serde_json::json!({ "verdict": decision.verdict, "rules": rules }))
+    }
+
+    fn observe<'py>(&self, py: Python<'py>, reading: &str) -> PyResult<Bound<'py, PyAny>> {
+        let json: Json = serde_json::from_str(reading).map_err(wrong)?;
+        let draft = Draft::from_json(&json).map_err(wrong)?;
+        let seen = quietly(py, || self.0.observe(draft))?.map_err(failed)?;
+        plain(py, &seen)
+    }
+
+    fn targets<'py>(&self, py: Python<'py>, ask: bool) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.targets(ask))?.map_err(failed)?;
+        plain(py, &all)
+    }
+
+    fn model_history<'py>(&self, py: Python<'py>, application: &str) -> PyResult<Bound<'py, PyAny>> {
+        let application = Application::parse(application).map_err(wrong)?;
+        self.0.setup().has(&application).map_err(failed)?;
+        let spans = quietly(py, || self.0.model_history(&application))?;
+        plain(py, &spans)
+    }
+
+    /// `since` in seconds since 1970.
+    #[pyo3(signature = (application=None, since=None))]
+    fn report<'py>(
+        &self,
+        py: Python<'py>,
+        application: Option<&str>,
+        since: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let application = application.map(Application::parse).transpose().map_err(wrong)?;
+        if let Some(application) = &application {
+            self.0.setup().has(application).map_err(failed)?;
+        }
+        let since = since.map(Duration::try_from_secs_f64).transpose().map_err(wrong)?;
+        let since = since.map(|since| Moment::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX)));
+        let figures = quietly(py, || self.0.report(application.as_ref(), since))?.map_err(failed)?;
+        plain(py, &figures)
+    }
+
     fn obstacles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let all = quietly(py, || self.0.obstacles())?;
         plain(py, &all)
@@ -331,6 +373,12 @@ impl NativeHealer {
         let chain = quietly(py, || self.0.verify_ledger())?.map_err(failed)?;
         chain.map_err(|broken| failed(format!("the chain breaks at record {}: {}", broken.seq, broken.what)))
     }
+}
+
+/// The closed lists with their words.
+#[pyfunction]
+pub fn words() -> Vec<(&'static str, Vec<String>)> {
+    sanare::core::service::lists::all()
 }
 
 /// A client.

@@ -25,8 +25,8 @@ pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotReplayed,
-    NotSilenced, NotSimulated, Simulated, WouldOpen, checked, simulate, word,
+    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
+    NotReplayed, NotSilenced, NotSimulated, Simulated, Target, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
 pub use references::{Learned, NotLearned};

@@ -1,14 +1,19 @@
-//! `sanare model mark-good`: versions of models.
+//! `sanare model history|mark-good`: versions of models.
 
 use sanare::core::service::{Application, Version};
-use sanare::service::NotMarked;
+use sanare::service::{Healer, NotMarked};
 
 use crate::command::incident::said;
-use crate::command::{Context, stop};
+use crate::command::{Context, pretty, stop};
 use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Show which version was live when, and what is known of each.
+    History {
+        /// The service.
+        application: String,
+    },
     /// Call a version known-good, for rollbacks.
     MarkGood {
         /// The service.
@@ -22,14 +27,34 @@ pub(crate) enum Command {
 }
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit> {
-    let Command::MarkGood { application, version, reason } = command;
-    let application = Application::parse(application.as_str()).map_err(Exit::usage)?;
-    let version = Version::parse(version.as_str()).map_err(Exit::usage)?;
+    match command {
+        Command::History { application } => {
+            let (healer, application) = of(context, application)?;
+            let spans = healer.model_history(&application);
+            if context.json {
+                return Ok(Printed::text(pretty(&spans)));
+            }
+            let lines = spans.iter().map(|span| {
+                let to = span.to.map_or("now".to_owned(), |to| to.to_string());
+                format!("{}  {}  from {} to {to}, moved by {}", span.version, span.standing, span.from, span.moved_by)
+            });
+            Ok(Printed::text(lines.collect::<Vec<_>>().join("\n")))
+        }
+        Command::MarkGood { application, version, reason } => {
+            let version = Version::parse(version.as_str()).map_err(Exit::usage)?;
+            let (healer, application) = of(context, application)?;
+            healer.mark_good(&application, &version, reason).map_err(|error| match error {
+                NotMarked::NoReason => Exit::usage(error),
+                NotMarked::NotMade(_) => Exit::store(error),
+            })?;
+            Ok(said(context, format!("known as good: {version} of {application}")))
+        }
+    }
+}
+
+fn of(context: &Context, application: &str) -> Result<(Healer, Application), Exit> {
+    let application = Application::parse(application).map_err(Exit::usage)?;
     let healer = context.healer()?;
     stop::known(healer.setup(), &application)?;
-    healer.mark_good(&application, &version, reason).map_err(|error| match error {
-        NotMarked::NoReason => Exit::usage(error),
-        NotMarked::NotMade(_) => Exit::store(error),
-    })?;
-    Ok(said(context, format!("known as good: {version} of {application}")))
+    Ok((healer, application))
 }

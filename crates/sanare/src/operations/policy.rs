@@ -180,6 +180,55 @@ pub struct Tested {
     pub differences: Vec<String>,
 }
 
+/// The same of a service's decision.
+pub fn of_service(decision: &Decision, rules: &[sanare_core::service::policy::Explained]) -> Explained {
+    // The strictest first; those that do not fire last.
+    let mut rules: Vec<&sanare_core::service::policy::Explained> = rules.iter().collect();
+    rules.sort_by_key(|one| std::cmp::Reverse(one.verdict));
+    let line = |one: &sanare_core::service::policy::Explained| Line {
+        rule: one.rule.clone(),
+        verdict: one.verdict,
+        because: one.because.clone(),
+    };
+    let blocking = rules.iter().filter(|one| one.verdict.is_some_and(|verdict| verdict > Verdict::Permit));
+    Explained {
+        verdict: decision.verdict,
+        rules: rules.iter().copied().map(line).collect(),
+        to_permit: blocking.map(|one| format!("{}: {}", one.rule, one.lifts)).collect(),
+    }
+}
+
+/// A case of a service that somebody makes up: what stands in the text replaces what is so in a sound one.
+///
+/// # Errors
+/// What is wrong with it, with its line.
+pub fn service_case(text: &str) -> Result<sanare_core::service::policy::Case, String> {
+    toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
+        format!("line {line}: {}", error.message())
+    })
+}
+
+/// Whether a file of cases is of services: then what is put in stands in a table `given`.
+pub fn are_of_services(text: &str) -> bool {
+    let file = toml::from_str::<toml::Table>(text).ok();
+    let cases = file.as_ref().and_then(|file| file.get("case")?.as_array());
+    cases.is_some_and(|cases| cases.iter().any(|case| case.get("given").is_some()))
+}
+
+/// Runs a file of cases of services under a policy.
+///
+/// # Errors
+/// [`Explain::Cases`] names the line of what is wrong with the file.
+pub fn test_services(policy: &Policy, text: &str) -> Result<Tested, Explain> {
+    let (cases, differences) = sanare_core::service::policy::cases::run(text, policy).map_err(Explain::Cases)?;
+    let told = differences.iter().map(|one| {
+        let name = if one.name.is_empty() { format!("line {}", one.line) } else { one.name.clone() };
+        format!("{name}: expected {}, got {} (line {})", one.expected, one.got, one.line)
+    });
+    Ok(Tested { cases, differences: told.collect() })
+}
+
 /// Runs a file of cases (`[[case]]`, what is given and the expected `verdict` and `rules`) under a policy.
 ///
 /// # Errors

@@ -100,6 +100,25 @@ impl LiveHouse {
     }
 }
 
+impl LiveHouse {
+    /// Which version was live when, oldest first.
+    pub(super) fn history(&self, application: &Application) -> Vec<LiveSpan> {
+        let incidents = self.incidents(application);
+        let (moved, back) = self.moved(&incidents);
+        let memory = self.memory();
+        let mut live = memory.live.get(application).cloned().unwrap_or_default();
+        // What a service or registry tells shortly after our own move is that move.
+        live.retain(|told| {
+            !moved.iter().any(|ours| {
+                ours.version == told.version && told.at >= ours.at && told.at.since(ours.at) < 120 * 1_000_000
+            })
+        });
+        live.extend(moved);
+        let marks = memory.marks.get(application).cloned().unwrap_or_default();
+        spans(&live, &incidents, &back, &marks, Moment::from_millis(self.clock.now()))
+    }
+}
+
 impl House for LiveHouse {
     fn fitting(&self, application: &Application, action: Action) -> Result<Fitting<'_>, String> {
         let configuration = &self.setup.configuration;
@@ -189,20 +208,7 @@ impl House for LiveHouse {
     }
 
     fn versions(&self, incident: &Incident) -> Vec<LiveSpan> {
-        let application = &incident.application;
-        let incidents = self.incidents(application);
-        let (moved, back) = self.moved(&incidents);
-        let memory = self.memory();
-        let mut live = memory.live.get(application).cloned().unwrap_or_default();
-        // What a service or registry tells shortly after our own move is that move.
-        live.retain(|told| {
-            !moved.iter().any(|ours| {
-                ours.version == told.version && told.at >= ours.at && told.at.since(ours.at) < 120 * 1_000_000
-            })
-        });
-        live.extend(moved);
-        let marks = memory.marks.get(application).cloned().unwrap_or_default();
-        spans(&live, &incidents, &back, &marks, Moment::from_millis(self.clock.now()))
+        self.history(&incident.application)
     }
 
     fn registry(&self, incident: &Incident) -> Option<RegistryView> {

@@ -1,0 +1,42 @@
+//! `sanare store migrate|backup`: the store as a file.
+
+use std::path::PathBuf;
+
+use sanare::operations::store::{backup, migrate};
+use serde_json::json;
+
+use crate::command::{Context, pretty};
+use crate::output::{Exit, Printed};
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Bring the store to the present format, as every use of it does.
+    Migrate,
+    /// Copy the store into a new file, and look at the copy; whoever uses the store goes on.
+    Backup {
+        /// The new file; nothing is written over.
+        to: PathBuf,
+    },
+}
+
+pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit> {
+    let path = context.store_path()?;
+    match command {
+        Command::Migrate => {
+            let done = migrate(&path).map_err(Exit::store)?;
+            let text = match done.from == done.to {
+                true => format!("format {}, as it was", done.to),
+                false => format!("format {}, from {}", done.to, done.from),
+            };
+            Ok(Printed::text(if context.json { pretty(&done) } else { text }))
+        }
+        Command::Backup { to } => {
+            if to.symlink_metadata().is_ok() {
+                return Err(Exit::negative(format!("`{}` is there already; nothing is written over", to.display())));
+            }
+            let records = backup(&path, to).map_err(Exit::store)?;
+            let text = format!("{}: {records} records, and their chain holds", to.display());
+            Ok(Printed::text(if context.json { pretty(&json!({ "file": to, "records": records })) } else { text }))
+        }
+    }
+}
