@@ -19,7 +19,7 @@ mod turn;
 
 use sanare_core::port::{Clock, StoreFault};
 use sanare_core::service::confidence::Caps;
-use sanare_core::service::{Agent, House, Incident, Moment, NotMade, Run, ServiceStore};
+use sanare_core::service::{Agent, Application, House, Incident, Moment, NotMade, ReceiptState, Run, ServiceStore};
 
 pub use answer::{Answered, NotAnswered};
 pub use by_hand::acknowledged_by;
@@ -95,7 +95,8 @@ impl<'a> Loop<'a> {
     fn step(&self, run: &Run) -> Result<bool, StoreFault> {
         let store = self.world.store;
         let key = format!("application:{}", run.application);
-        let Some(lease) = store.lease(&key, &self.owner, self.world.clock.now(), LEASE_MS)? else { return Ok(false) };
+        let millis = self.lease_of(&run.application)?;
+        let Some(lease) = store.lease(&key, &self.owner, self.world.clock.now(), millis)? else { return Ok(false) };
         // What was due may have gone on before the lease was ours.
         let fresh = store.run(&run.incident)?.filter(|found| found.revision == run.revision);
         let made = match (fresh, store.incident(&run.incident)?) {
@@ -104,6 +105,16 @@ impl<'a> Loop<'a> {
         };
         store.release(&lease)?;
         made
+    }
+
+    /// For how long an application is asked for. A lease that runs much longer than one that is asked for is taken for
+    /// one of a clock that went wrong: so whoever asks while an act is under way asks for as long as who acts.
+    pub(crate) fn lease_of(&self, application: &Application) -> Result<u64, StoreFault> {
+        let unsettled = self.world.store.unsettled()?;
+        let acting =
+            unsettled.iter().filter(|one| one.application == *application && one.state == ReceiptState::Started);
+        let longest = acting.map(|one| one.deadline.since(one.intended_at) / 1_000).max();
+        Ok(LEASE_MS + longest.unwrap_or(0))
     }
 
     fn advanced(

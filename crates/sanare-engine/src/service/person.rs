@@ -13,10 +13,10 @@ use sanare_core::service::{
 };
 use serde_json::json;
 
+use super::Loop;
 use super::offer::{fitting, offered};
 use super::stage::{act, gather};
 use super::turn::{Next, Turn};
-use super::{LEASE_MS, Loop};
 
 /// Why what a person asked for was not done.
 #[derive(Debug, thiserror::Error)]
@@ -201,7 +201,9 @@ impl Loop<'_> {
             return Err(NotDone::OtherApplication);
         }
         let key = format!("application:{}", known.application);
-        let lease = store.lease(&key, &self.owner, self.world.clock.now(), LEASE_MS)?.ok_or(NotDone::Busy)?;
+        let lease = store
+            .lease(&key, &self.owner, self.world.clock.now(), self.lease_of(&known.application)?)?
+            .ok_or(NotDone::Busy)?;
         let done = match (store.run(incident)?, store.incident(incident)?) {
             (Some(run), Some(incident)) => act(&mut Turn::new(self.world, &self.owner, run, incident, lease.clone())),
             _ => Err(NotDone::Unknown),

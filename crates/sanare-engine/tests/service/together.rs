@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sanare_core::id::Id;
+use sanare_core::service::confidence::Caps;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::port::scripted::Reaction;
 use sanare_core::service::{
     Action, Application, Change, ClosedBy, Condition, Evidence, IncidentKind, Moment, Observation, ReceiptState, Run,
     ServiceStore, StepName, TargetKey,
 };
-use sanare_engine::service::{Loop, Reported};
+use sanare_engine::service::{Loop, Reported, World};
 
 use super::hooked::Hooked;
 use super::theatre::{Script, Stage, symptom, turn};
@@ -69,6 +70,32 @@ fn a_worker_that_stands_still_does_not_call() {
     let id = stage.incident.borrow().clone().unwrap();
     let receipts = stage.store.receipts_of(&id).unwrap();
     assert_eq!(receipts[0].effect.map(|effect| effect.word()), Some("not_started"));
+}
+
+/// An act may take longer than a worker has an application for otherwise: nobody takes it away meanwhile, so that what
+/// the adapter said is not lost.
+#[test]
+fn nobody_takes_over_while_an_act_is_under_way() {
+    let stage = stage(RESTART);
+    let taken = AtomicBool::new(false);
+    let (inner, house, agent, clock) = (stage.store.as_ref(), &stage.house, &stage.agent, &stage.clock);
+    let store = Hooked::new(
+        inner,
+        Box::new(|store, change| {
+            let made = store.commit(change);
+            if starts(change) {
+                let world = World { store: inner, house, agent, clock, caps: Caps::default() };
+                taken.store(Loop::new(world, "other").tick(50).unwrap() > 0, Relaxed);
+            }
+            made
+        }),
+    );
+    let worker = Loop::new(stage.world(&store), "worker");
+    turn(&stage, &worker);
+    assert!(!taken.load(Relaxed));
+    let id = stage.incident.borrow().clone().unwrap();
+    assert_eq!(stage.store.receipts_of(&id).unwrap()[0].state, ReceiptState::Done);
+    assert_eq!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1);
 }
 
 /// Two applications share the window of all acts: the second one's decision rests on a count that has moved.
