@@ -193,6 +193,8 @@ pub struct Fitting<'a> {
     pub kind: &'a str,
     /// The request through the path that users use.
     pub probe: Option<&'a dyn Probe>,
+    /// What its probe told when it last told anything: of a process that hangs or is gone nothing can be read.
+    pub last: Identity,
     /// The component that is meant.
     pub component: Component,
     /// Instances that are healthy now.

@@ -133,7 +133,7 @@ pub enum Progress {
     Ended(VerificationOutcome, String),
 }
 
-/// Readings of a guard that must be worse.
+/// Readings of a guard in a row that must be worse: what is worse now and then was so before.
 const WORSE: usize = 3;
 /// What lies before the act and is compared with.
 const BEFORE: u64 = 30 * MINUTE;
@@ -235,12 +235,15 @@ fn is_worse(guard: &Guard, acted_at: Moment, begin: Moment) -> bool {
         .collect();
     before.sort_by(f64::total_cmp);
     let median = before.get(before.len() / 2).copied();
-    let after: Vec<f64> = fresh.filter(|one| one.at >= begin).map(|one| one.badness).collect();
-    let count = |limit: f64| after.iter().filter(|badness| **badness > limit).count() >= WORSE;
+    // What one reading in ten was before is its noise.
+    let noise = before.get(before.len() * 9 / 10).copied().unwrap_or(0.0);
+    let mut after: Vec<&Guarded> = fresh.filter(|one| one.at >= begin).collect();
+    after.sort_by_key(|one| one.at);
+    let count = |limit: f64| after.windows(WORSE).any(|row| row.iter().all(|one| one.badness > limit));
     // What was beyond its bound before the act was not brought there by it.
     let was_inside = |bound: f64| median.is_none_or(|median| median <= bound);
     let beyond = guard.bound.is_some_and(|bound| was_inside(bound) && count(bound));
-    let grown = median.is_some_and(|median| median > 0.0 && count(median * 1.2));
+    let grown = median.is_some_and(|median| median > 0.0 && count((median * 1.2).max(noise)));
     beyond || grown
 }
 
@@ -399,7 +402,24 @@ mod tests {
         assert_eq!(guard(None, 1.0, &[9.0, 9.0]), "recovered after 660 s", "two readings");
         assert_eq!(guard(Some(1.1), 1.0, &[1.15, 1.15, 1.15]), "worse after 240 s", "its own bound");
         assert_eq!(guard(Some(0.5), 1.0, &[1.1, 1.1, 1.1]), "recovered after 660 s", "it was beyond before");
+        let now_and_then: Vec<f64> = (0..40).map(|minute| if minute % 3 == 0 { 1.0 } else { 9.0 }).collect();
+        assert_eq!(guard(None, 1.0, &now_and_then), "recovered after 660 s", "never three in a row");
         assert_eq!(guard(None, 1.0, &[f64::NAN; 5]), "recovered after 660 s", "no number, no proof");
+    }
+
+    /// A guard as noisy after the act as it was before is no worse by it, and one that is worse shows through the noise.
+    #[test]
+    fn noise_is_not_worse() {
+        let noisy = |minute: u64| 1.0 + (minute * 7 % 10) as f64 / 10.0;
+        let guard = |after: fn(f64) -> f64| {
+            let reading = |at: Moment, badness: f64| Guarded { at, fresh: true, badness };
+            let mut readings: Vec<Guarded> =
+                (1..30).map(|minute| reading(Moment::from_micros(ACT - minute * MINUTE), noisy(minute))).collect();
+            readings.extend((0..40).map(|place| reading(at(60 + place * 15), after(noisy(place)))));
+            check(&Case { guards: vec![Guard { name: "p99".to_owned(), bound: None, readings }], ..good() })
+        };
+        assert_eq!(guard(|badness| badness), "recovered after 660 s");
+        assert_eq!(guard(|badness| badness * 2.0), "worse after 90 s");
     }
 
     #[test]

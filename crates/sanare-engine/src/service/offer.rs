@@ -15,7 +15,7 @@ use sanare_core::service::policy::{Case, Numbers};
 use sanare_core::service::port::{Availability, Fitting};
 use sanare_core::service::proposal::Params;
 use sanare_core::service::step::Proposed;
-use sanare_core::service::target::Mark;
+use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::{Action, Declaration, GateReport, Moment};
 
 use super::turn::Turn;
@@ -83,6 +83,13 @@ fn rollback(history: &[LiveSpan]) -> Result<Params, String> {
         .rfind(|span| span.standing == Standing::Good && span.version != live.version && !bad(&span.version))
         .ok_or("no version before is known as good")?;
     Ok(Params::Rollback { from_version: live.version.clone(), to_version: good.version.clone() })
+}
+
+/// What a target is. A process that is to be started again may answer nothing, because it hangs or is gone: then it is what
+/// it was when it last answered, and a start shows by what is another then.
+pub(crate) fn known(fitting: &Fitting<'_>, now: Identity) -> Identity {
+    let starts = fitting.adapter.declaration().action == Action::RestartComponent;
+    if starts && now.is_empty() { fitting.last.clone() } else { now }
 }
 
 /// The gates that an adapter owes by its declaration.
@@ -170,7 +177,8 @@ pub(crate) fn case_and_limits(
             case.fenced = !declaration.fence.is_empty();
             case.idempotent = declaration.idempotent;
             case.reversible = declaration.reversible;
-            let told = |marks: &[Mark]| marks.iter().any(|mark| proposed.seen.get(*mark).is_some());
+            let seen = known(&fitting, proposed.seen.clone());
+            let told = |marks: &[Mark]| marks.iter().any(|mark| seen.get(*mark).is_some());
             case.verifiable = match proposal.action {
                 Action::RestartComponent => told(&[Mark::StartTime, Mark::Instance]),
                 Action::ReloadModel => told(&[Mark::LoadTime, Mark::Generation]),

@@ -45,7 +45,7 @@ impl ModelPort for Provider {
     }
 }
 
-fn ollama() -> Setup {
+pub fn ollama() -> Setup {
     let text = "[model]\nprovider = \"ollama\"\nmodel = \"m\"\n".to_owned();
     let file = SettingsFile { path: "s".into(), text, in_pyproject: false };
     setup(&Settings::resolve(&Sources { project: Some(file), ..Sources::default() }).unwrap()).unwrap().unwrap()

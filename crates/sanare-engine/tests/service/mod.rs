@@ -1,11 +1,14 @@
 //! The loop of service healing: scenarios with scripted ports, and properties over random scripts and crashes.
 
 mod agents;
+mod approvals;
 mod crash;
 mod hooked;
+mod injection;
 mod properties;
 mod theatre;
 mod together;
+mod transcript;
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +16,13 @@ use sanare_store::{Memory, Sqlite};
 
 use theatre::{Script, play};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/service")
-}
+/// Scenarios of the loop, and those that users of other healers have reported (S154, S155).
+const FOLDERS: [&str; 2] = ["service", "field"];
 
 fn scripts() -> Vec<(PathBuf, String, Script)> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = |name: &&str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(name);
+    let found = FOLDERS.iter().flat_map(|name| std::fs::read_dir(folder(name)).unwrap());
+    let mut paths: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     let read = |path: PathBuf| {
@@ -58,6 +62,8 @@ fn every_service_scenario_gives_its_transcript() {
             wrong.push(format!("{}:\nexpected\n{expected}\n\ngot\n{got}\n", path.display()));
         }
     }
-    assert!(scripts.len() >= 40, "only {} scenarios", scripts.len());
+    let field = |name: &str| scripts.iter().filter(|(path, ..)| path.to_string_lossy().contains(name)).count();
+    assert!(scripts.len() >= 75, "only {} scenarios", scripts.len());
+    assert_eq!((field("field/acting-"), field("field/waiting-")), (8, 13));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

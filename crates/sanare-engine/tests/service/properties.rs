@@ -102,6 +102,9 @@ fn script() -> impl Strategy<Value = Script> {
                 relapses_after: None,
                 worse,
                 agent,
+                hangs: false,
+                secret: false,
+                was_seen: true,
                 probe: None,
                 diagnostics: if checks {
                     vec!["one".to_owned(), "two".to_owned(), "three".to_owned()]

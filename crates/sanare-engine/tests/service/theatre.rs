@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::incident::Mode;
-use sanare_core::ledger::Record;
 use sanare_core::policy::Policy;
 use sanare_core::port::Clock as _;
 use sanare_core::service::Run;
@@ -21,13 +20,14 @@ use sanare_core::service::port::scripted::{
 use sanare_core::service::rules::RulesAgent;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
 use sanare_core::service::{
-    Action, Advice, Application, Component, Condition, Draft, Effect, GateCheck, Identity, Incident, IncidentFlag,
-    IncidentKind, Mark, Observation, ObservedValue, Purpose, ServiceStore, Signal, Source, Stamp, TargetKey, Text,
-    Trust, Version, WorldState,
+    Action, Advice, Application, Component, Condition, Draft, Effect, GateCheck, Identity, IncidentFlag, IncidentKind,
+    Mark, Observation, ObservedValue, ServiceStore, Signal, Source, Stamp, TargetKey, Text, Trust, Version, WorldState,
 };
 use sanare_engine::service::{Loop, Reported, Symptom, World};
 use sanare_store::Memory;
 use serde::Deserialize;
+
+use super::transcript::{ending, line};
 
 /// A script.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +60,15 @@ pub struct Script {
     pub worse: bool,
     #[serde(default = "rules")]
     pub agent: String,
+    /// Nothing answers for the targets until they are acted on: the process hangs or is gone.
+    #[serde(default)]
+    pub hangs: bool,
+    /// Whether who answered was seen before that.
+    #[serde(default = "yes")]
+    pub was_seen: bool,
+    /// Whether the readings hold a secret.
+    #[serde(default)]
+    pub secret: bool,
     /// A probe that answers this.
     pub probe: Option<sanare_core::service::Health>,
     #[serde(default)]
@@ -121,6 +130,9 @@ fn three() -> u32 {
 const POLICY: &str = "version = 1\nmode = \"auto\"\nhistory_min = 0\nalways_ask = []\n\
                       approvals = { approvers = [\"ann\", \"bob\"] }\n";
 
+/// What must be in no message and no record.
+pub const SECRET: &str = "hunter2secret99xyz";
+
 pub fn begin() -> Moment {
     Moment::parse("2026-11-30T12:00:00Z").unwrap()
 }
@@ -161,6 +173,11 @@ impl Stage {
             .collect();
         for target in &script.target {
             house.adapters.insert(target.action, adapter(target));
+        }
+        if script.hangs {
+            house.adapters.values().for_each(|one| *one.identity.lock().unwrap() = Identity::default());
+            let seen = Identity::default().with(Mark::StartTime, "start 0");
+            house.last = Mutex::new(if script.was_seen { seen } else { Identity::default() });
         }
         house.versions = Mutex::new(versions(script.changed));
         house.registry = Mutex::new(Some(RegistryView {
@@ -270,7 +287,13 @@ impl Stage {
             source: Source::parse("client").unwrap(),
             trust: Trust::Own,
         };
-        Observation::accept(Draft::new(application, signal, ObservedValue::metric(900.0)), stamp).unwrap()
+        let value = if self.script.secret {
+            let detail = Some(Text::of(&format!("HTTP 500: token={SECRET}")));
+            ObservedValue::Health { status: sanare_core::service::Health::Fail, detail }
+        } else {
+            ObservedValue::metric(900.0)
+        };
+        Observation::accept(Draft::new(application, signal, value), stamp).unwrap()
     }
 
     pub fn event(&self, what: &str, worker: &Loop<'_>) {
@@ -313,6 +336,20 @@ impl Stage {
                 let fraud = Application::parse("fraud").unwrap();
                 let done = worker.propose(&id, &fraud, Action::parse(action).unwrap(), who, "it hangs");
                 self.note("propose", done);
+            }
+            // A machine that has the application, or a target, and is never heard of again.
+            "gone_with" => {
+                let (key, seconds) = rest.split_once(' ').unwrap();
+                let key = if key == "application" { "application:fraud".to_owned() } else { format!("target:{key}") };
+                let millis = seconds.parse::<u64>().unwrap() * 1_000;
+                let had = self.store.lease(&key, "gone/1", self.clock.now(), millis).unwrap();
+                assert!(had.is_some(), "{key} is another's");
+            }
+            // Another replica of the alerts says how it stands.
+            "report" => {
+                let condition = Condition::parse(rest).unwrap();
+                drop(worker.report(&symptom(self.script.kind, condition, Vec::new())).unwrap());
+                self.reported.set(Some(condition));
             }
             "hold" => self.note("hold", worker.hold(&self.incident.borrow().clone().unwrap(), rest == "on", "ann")),
             "retry" => self.note("retry", worker.retry(&self.incident.borrow().clone().unwrap(), "ann")),
@@ -371,7 +408,7 @@ fn adapter(target: &Target) -> ScriptedAdapter {
         fence,
         blast: Some(Blast { touched: 1, of: target.of }),
         preconditions: target.precondition.as_ref().map(|_| vec!["artefact".to_owned()]),
-        timeout_ms: Some(30_000),
+        timeout_ms: Some(60_000),
         ..Written::default()
     };
     let key = TargetKey::parse(format!("command:fraud/{}", target.action)).unwrap();
@@ -493,88 +530,4 @@ pub fn turn(stage: &Stage, worker: &Loop<'_>) {
         stage.event(&event.what, worker);
     }
     worker.tick(50).unwrap();
-}
-
-/// One record of the ledger, for reading: its time since the beginning, its step, and what is new in it.
-fn line(record: &Record) -> String {
-    let json = record.json();
-    let at = (record.at - begin().millis()) / 1_000;
-    let text = |path: &str| {
-        json.pointer(path)
-            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .unwrap_or_default()
-    };
-    let rules = |path: &str| {
-        let rules = json.pointer(path).and_then(|rules| rules.as_array()).cloned().unwrap_or_default();
-        rules.iter().filter_map(|rule| rule.as_str().map(str::to_owned)).collect::<Vec<_>>().join(" ")
-    };
-    let told = match record.step.as_str() {
-        "opened" => format!("{} {}", text("/incident/kind"), text("/incident/severity")),
-        "diagnosed" => {
-            format!("{} {} {}", text("/advice/action"), text("/diagnosis/confidence"), text("/diagnosis/agent/rule/id"))
-        }
-        "proposed" => {
-            let params = json.pointer("/proposal/params").filter(|params| params.is_object()).map(ToString::to_string);
-            format!("{} {}", text("/proposal/action"), params.unwrap_or_default())
-        }
-        "judged" | "checked" => format!("{} {}", text("/decision/verdict"), rules("/decision/rules")),
-        "refused" => format!("{} {}", text("/would"), rules("/decision/rules")),
-        "would_have" => format!("{} {}", text("/proposal/action"), text("/decision/verdict")),
-        "gate_failed" => format!("{} {}: {}", text("/gate"), text("/check"), text("/reason")),
-        "answered" => format!("{} {} {}", text("/by"), text("/decision"), text("/state")),
-        "condition" => text("/to"),
-        "started" => format!("{} fence {}", text("/action"), text("/fence")),
-        "effect" => format!("{} {}", text("/reported"), text("/effect")),
-        "verified" => format!("{}: {}", text("/outcome"), text("/why")),
-        "not_begun" | "undoing" => text("/why"),
-        "recovered" => text("/world"),
-        "held" => format!("{} by {}", text("/held"), text("/by")),
-        "retried" => format!("by {}", text("/by")),
-        "closed_by_hand" | "acknowledged" | "false_alarm" => format!("by {}", text("/by")),
-        "agent_failed" => text("/failure"),
-        "settled" => format!("{} by {}", text("/as"), text("/by")),
-        "escalating" => format!("{}: {}", text("/cause"), text("/why")),
-        "closed" => {
-            format!("{} by {}: {}", text("/outcome"), text("/closed_by"), text("/why")).replace("by null", "by nobody")
-        }
-        _ => String::new(),
-    };
-    // Ids are made of time and chance.
-    let told = told
-        .split(' ')
-        .map(|word| if word.starts_with("rct_") { "RECEIPT" } else { word })
-        .collect::<Vec<_>>()
-        .join(" ");
-    format!("{:02}:{:02} {} {told}", at / 60, at % 60, record.step).trim_end().to_owned()
-}
-
-/// What is left at the end: calls, receipts, approvals, messages, and how the incident stands.
-fn ending(stage: &Stage) -> Vec<String> {
-    let mut out = vec!["--".to_owned()];
-    out.extend(stage.notes.borrow().iter().cloned());
-    for (action, adapter) in &stage.house.adapters {
-        for call in adapter.calls.lock().unwrap().iter() {
-            let undo = if call.key.purpose == Purpose::Undo { " undo" } else { "" };
-            out.push(format!("called: {action}{undo}"));
-        }
-    }
-    let incident: Option<Incident> = stage.incident.borrow().as_ref().and_then(|id| stage.store.incident(id).unwrap());
-    if let Some(incident) = incident {
-        for receipt in stage.store.receipts_of(&incident.id).unwrap() {
-            let effect = receipt.effect.map_or("no effect", Effect::word);
-            out.push(format!("receipt: {} {} {effect}", receipt.key.action, receipt.state));
-        }
-        for record in stage.store.records_of(&incident.id).unwrap().iter().filter(|record| record.step == "waiting") {
-            let id = record.json()["approval"].as_str().map(Id::from_text).expect("an approval");
-            let approval = stage.store.approval(&id).unwrap().expect("it is kept");
-            let why = approval.ended.map(|(_, why)| format!(": {why}")).unwrap_or_default();
-            out.push(format!("approval: {}{why}", approval.state));
-        }
-        for message in stage.store.outbox(100).unwrap() {
-            out.push(format!("told: {}", message.kind));
-        }
-        out.push(format!("incident: {} {}", incident.status(), incident.condition));
-    }
-    assert!(stage.store.verify_chain().unwrap().is_ok());
-    out
 }

@@ -16,8 +16,8 @@ use sanare_core::service::profile::Role;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
 use sanare_core::service::{
-    Action, Application, Component, Health, Incident, IncidentKind, Moment, Observation, ObservedValue, ReceiptState,
-    ServiceStore, StepName,
+    Action, Application, Component, Health, Identity, Incident, IncidentKind, Moment, Observation, ObservedValue,
+    ReceiptState, ServiceStore, StepName,
 };
 use sanare_detect::drift::compare::compare;
 use sanare_detect::drift::reference::FEW;
@@ -46,6 +46,8 @@ pub(super) struct Memory {
     pub marks: BTreeMap<Application, Vec<Marked>>,
     /// What the serving probe of a component said last.
     pub serving: BTreeMap<(Application, Component), Health>,
+    /// What each probe told of who answers, when it last told anything.
+    pub told: BTreeMap<(Application, String), Identity>,
     /// The clock that never goes back, when the wall clock jumped.
     pub jumped: Option<u64>,
     /// Whether too many services are ill at once.
@@ -143,10 +145,12 @@ impl House for LiveHouse {
         // A restart takes the ill ones first; the other actions take none down.
         let takes_healthy =
             if action == Action::RestartComponent { touched.saturating_sub(ill).min(healthy) } else { 0 };
+        let asked = hand.probe.as_ref().map(|probe| (application.clone(), probe.name().to_owned()));
         Ok(Fitting {
             adapter: &*hand.adapter,
             kind: hand.kind,
             probe: hand.probe.as_deref(),
+            last: asked.and_then(|key| self.memory().told.get(&key).cloned()).unwrap_or_default(),
             component: hand.component.clone(),
             healthy,
             takes_healthy,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use sanare_core::service::moment::MINUTE;
 use sanare_core::service::{
-    Application, Component, Draft, Health, Labels, Mark, Moment, ObservationKind, ObservedValue, Signal, Version,
+    Application, Component, Draft, Health, Identity, Labels, Mark, Moment, ObservationKind, ObservedValue, Signal,
+    Version,
 };
 use sanare_effects::service::mlflow::registry::Alias;
 
@@ -52,6 +53,8 @@ pub(super) struct Heard {
     pub started: Vec<(Application, Component)>,
     /// What serving probes said.
     pub serving: Vec<((Application, Component), Health)>,
+    /// Who answered which probe.
+    pub told: Vec<((Application, String), Identity)>,
 }
 
 /// How often a registry is asked.
@@ -94,6 +97,9 @@ impl Pulse {
             }
             if settings.role == sanare_core::service::config::ProbeRole::Serving {
                 heard.serving.push((place.clone(), status));
+            }
+            if !answered.identity.is_empty() {
+                heard.told.push(((application.clone(), settings.name.clone()), answered.identity.clone()));
             }
             if let Some(start) = answered.identity.get(Mark::StartTime) {
                 let before = self.starts.start(&place.0, &place.1, start);

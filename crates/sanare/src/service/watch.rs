@@ -120,6 +120,7 @@ impl Watch {
             locked(&self.memory).serving.insert((application, component), health);
         }
         let mut keeps = !heard.started.is_empty();
+        locked(&self.memory).told.extend(heard.told);
         for (application, component) in heard.started {
             self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
         }

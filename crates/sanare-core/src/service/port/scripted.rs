@@ -197,6 +197,8 @@ pub struct ScriptedHouse {
     pub adapters: BTreeMap<Action, ScriptedAdapter>,
     /// Its probe, if it has one.
     pub probe: Option<ScriptedProbe>,
+    /// What its probe told when it last told anything.
+    pub last: Mutex<Identity>,
     /// Its checks.
     pub diagnostics: Vec<ScriptedDiagnostic>,
     /// Its policy file.
@@ -224,6 +226,7 @@ impl Default for ScriptedHouse {
         Self {
             adapters: BTreeMap::new(),
             probe: None,
+            last: Mutex::default(),
             diagnostics: Vec::new(),
             policy: Mutex::default(),
             mode: Mutex::new(Mode::Auto),
@@ -245,6 +248,7 @@ impl House for ScriptedHouse {
             adapter,
             kind: "command",
             probe: self.probe.as_ref().map(|probe| probe as &dyn Probe),
+            last: locked(&self.last).clone(),
             component: Component::default(),
             healthy: 0,
             takes_healthy: 0,

@@ -91,6 +91,14 @@ pub(crate) fn same(fitting: &Fitting<'_>, seen: &Identity, now: &Identity) -> Ga
     let declared = &fitting.adapter.declaration().fence;
     let marks: Vec<_> =
         if declared.is_empty() { seen.marks().map(|(mark, _)| mark).collect() } else { declared.clone() };
+    // What answered nothing then and answers nothing now is as ill as it was, and a start is for just that.
+    let starts = fitting.adapter.declaration().action == Action::RestartComponent && declared.is_empty();
+    match (seen.is_empty(), now.is_empty()) {
+        (true, true) if starts && !fitting.last.is_empty() => return GateCheck::passed("identity", "unchanged"),
+        // Somebody started it meanwhile, or it came back: nothing is done on top of that.
+        (true, false) if starts => return GateCheck::failed("identity", "unchanged", "it answers again"),
+        _ => {}
+    }
     if seen.is_empty() || now.is_empty() {
         return GateCheck::skipped("identity", "unchanged", "nothing says what the target is");
     }

@@ -13,7 +13,7 @@ use super::act::put_away;
 use super::check::same;
 use super::gather::gather;
 use crate::service::LEASE_MS;
-use crate::service::offer::fitting;
+use crate::service::offer::{fitting, known};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
 
 /// Takes the target, looks at it, and writes the receipt. Held while another has the target; the approval's time runs.
@@ -27,12 +27,13 @@ pub(crate) fn prepare(turn: &mut Turn<'_>, checked: Box<Checked>, approval: Opti
         return gather(turn);
     };
     let declaration = fitting.adapter.declaration();
-    let before = fitting.adapter.identity();
-    if same(&fitting, &checked.proposed.seen, &before).answer == Answer::Failed {
+    let now_seen = fitting.adapter.identity();
+    if same(&fitting, &checked.proposed.seen, &now_seen).answer == Answer::Failed {
         // Somebody acted meanwhile: nothing is done on top of it.
         put_away(turn, "the target is another one than was proposed")?;
         return gather(turn);
     }
+    let before = known(&fitting, now_seen);
     let target = declaration.target.clone();
     let store = turn.world.store;
     let millis = LEASE_MS + declaration.timeout_ms;
