@@ -54,6 +54,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "detect", run: detect },
     Bench { name: "drift", run: drift },
     Bench { name: "look_alikes", run: look_alikes },
+    Bench { name: "safety", run: safety },
 ];
 
 /// Runs all benches, or those that are named; all of them rewrite the page.
@@ -328,6 +329,47 @@ fn look_alikes(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec
             ours: count(&mine, "found")?,
             peer: Some(count(other, "found")?),
         });
+    }
+    Ok(figures)
+}
+
+/// Faults on real small processes (S149): what must never be is a figure whose bar is 0.
+fn safety(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let json = answer(ours.python(&workshop.root).args(["benches/safety", "--beside", "monit"]))?;
+    let count = |path: &[&str]| -> anyhow::Result<f64> {
+        let found = path.iter().try_fold(&json, |at, key| at.get(key)).and_then(Json::as_f64);
+        found.with_context(|| format!("no {}", path.join(".")))
+    };
+    let (faults, healable, people) = (count(&["faults"])?, count(&["healable"])?, count(&["for_a_person"])?);
+    let figure = |what: String, unit: &'static str, bar: Option<f64>, ours: f64| Figure {
+        what,
+        unit,
+        bar,
+        ours: [ours; 3],
+        peer: None,
+    };
+    let mut figures = Vec::new();
+    for (key, what) in [
+        ("harmful", "harmful acts"),
+        ("doubled", "doubled acts"),
+        ("over", "acts over limits"),
+        ("false_recovered", "called recovered, and not"),
+        ("missed", "ended without anybody being told"),
+    ] {
+        figures.push(figure(format!("{faults} faults on real processes: {what}"), "", Some(0.0), count(&[key])?));
+    }
+    let left = 100.0 * (healable - count(&["healed"])?) / healable;
+    figures.push(figure(format!("of {healable} faults that can be healed: not healed in auto"), "%", Some(20.0), left));
+    let untold = people - count(&["handed_over"])?;
+    figures.push(figure(format!("of {people} faults for a person: not handed over"), "", Some(0.0), untold));
+    for (key, what) in [("detected_s", "detected"), ("recovered_s", "served again"), ("verified_s", "verified")] {
+        let what = format!("from the fault until it was {what}, median of the healed, service time");
+        figures.push(figure(what, "s", None, count(&[key])?));
+    }
+    if let Ok(more) = count(&["monit", "more_than_help"]) {
+        let well = format!("{} of {}", count(&["monit", "healed"])?, count(&["monit", "healable"])?);
+        let what = format!("monit on twelve of them ({well} well again): starts that could not help");
+        figures.push(figure(what, "", None, more));
     }
     Ok(figures)
 }
