@@ -1,7 +1,7 @@
 //! The redactor as a whole: its rules by their own examples, and what must hold for any text and any data.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::rule::{RuleText, Rules, written};
+use super::rule::{Rules, written};
 use super::*;
 use serde_json::json;
 
