@@ -133,6 +133,10 @@ class Healer:
         """Questions that wait for a person."""
         return list(self._ask(self._here().pending_approvals))
 
+    def undelivered(self) -> list[dict[str, Any]]:
+        """Messages to people that were tried and that no route has taken yet."""
+        return list(self._ask(self._here().undelivered))
+
     def approve(self, id: str, comment: str = "", *, shown: str | None = None) -> str:
         """Says yes, as the account that runs this process. `shown` is the `digest` of what was looked at."""
         return str(self._ask(self._here().answer, id, True, comment, shown))

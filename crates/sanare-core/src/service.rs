@@ -40,12 +40,14 @@ pub mod silence;
 pub mod verification;
 pub mod step;
 pub mod run;
+pub mod delivery;
 
 pub use action::Action;
 pub use attempt::Attempt;
 pub use component::ComponentTable;
 pub use context::Context;
 pub use declaration::Declaration;
+pub use delivery::{Delivery, DeliveryState};
 pub use diagnosis::{AgentFailure, AgentName, Diagnosis};
 pub use gates::{GateCheck, GateReport};
 pub use incident::{Evidence, Incident};

@@ -11,6 +11,7 @@ pub mod adapter;
 pub mod callback;
 pub mod command;
 pub mod http;
+pub mod message;
 pub mod mlflow;
 pub mod probe;
 pub mod prometheus;

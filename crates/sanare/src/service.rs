@@ -5,6 +5,7 @@
 mod agent;
 mod calm;
 mod client;
+mod courier;
 mod detectors;
 mod gather;
 mod hands;
@@ -26,7 +27,7 @@ pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
     Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
-    NotReplayed, NotSilenced, NotSimulated, Simulated, Target, WouldOpen, checked, simulate, word,
+    NotReplayed, NotSilenced, NotSimulated, Simulated, Target, Undelivered, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
 pub use references::{Learned, NotLearned};

@@ -6,6 +6,7 @@
 mod check;
 mod drift;
 mod map;
+mod notify;
 mod probe;
 mod quiet;
 mod reader;
@@ -34,6 +35,7 @@ use crate::settings::{SettingsFile, Trouble};
 pub use check::{Obstacle, obstacles};
 pub use drift::{ColumnSettings, DriftSettings};
 pub use map::{AlertMap, find};
+pub use notify::{RouteSettings, Way};
 pub use probe::{Method, ProbeRole, ProbeSettings};
 pub use quiet::{InhibitSettings, MaintenanceSettings};
 pub use reader::{Address, HeaderValue, SecretRef};
@@ -44,7 +46,8 @@ pub use watch::{Check, DiagnosticSettings, QuerySettings, Server};
 use reader::{Document, Table};
 
 /// Tables of the file that are the service half's.
-pub const ROOTS: [&str; 7] = ["service", "registry", "prometheus", "map", "component", "maintenance", "inhibit"];
+pub const ROOTS: [&str; 8] =
+    ["service", "registry", "prometheus", "map", "component", "maintenance", "inhibit", "notify"];
 
 /// Everything that is configured of services.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -64,6 +67,8 @@ pub struct Configuration {
     /// Which component an action is for, where that is configured.
     #[serde(serialize_with = "components")]
     pub components: BTreeMap<Action, ComponentTable>,
+    /// How people are told, in order.
+    pub routes: Vec<RouteSettings>,
 }
 
 /// One service.
@@ -157,8 +162,9 @@ impl Configuration {
         let maintenance = root.tables("maintenance").into_iter().filter_map(quiet::maintenance).collect();
         let inhibitions = root.tables("inhibit").into_iter().filter_map(quiet::inhibit).collect();
         let components = root.table("component").map(component_tables).unwrap_or_default();
+        let routes = root.tables("notify").into_iter().filter_map(notify::route).collect();
         // The root's other keys are code healing's.
-        Self { services, registries, prometheus, maps, maintenance, inhibitions, components }
+        Self { services, registries, prometheus, maps, maintenance, inhibitions, components, routes }
     }
 
     /// Hash of what is in effect: the same for two files that mean the same.
@@ -205,8 +211,27 @@ impl Configuration {
             }
         }
         self.twice(document);
+        self.look_at_routes(document);
         for map in self.maps.iter().filter(|map| !self.services.contains_key(&map.application)) {
             document.trouble(map.line, "map.application", format!("there is no [service.{}]", map.application), "");
+        }
+    }
+
+    /// A route has a name of its own, and is for services that there are.
+    fn look_at_routes(&self, document: &Document<'_>) {
+        let mut known = BTreeMap::new();
+        for route in &self.routes {
+            if let Some(first) = known.insert(route.name.as_str(), route.line) {
+                document.trouble(
+                    route.line,
+                    "notify.name",
+                    format!("`{}` stands on line {first} already", route.name),
+                    "",
+                );
+            }
+            for application in route.applications.iter().filter(|one| !self.services.contains_key(*one)) {
+                document.trouble(route.line, "notify.applications", format!("there is no [service.{application}]"), "");
+            }
         }
     }
 

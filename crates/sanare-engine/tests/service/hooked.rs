@@ -10,8 +10,8 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::context::Context;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::{
-    Application, Change, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence, Source,
-    TargetKey,
+    Application, Change, Delivery, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore,
+    Silence, Source, TargetKey,
 };
 
 /// What is done with a change.
@@ -113,6 +113,15 @@ impl ServiceStore for Hooked<'_> {
     }
     fn delivered(&self, key: &str) -> Result<(), StoreFault> {
         self.alive(|store| store.delivered(key))
+    }
+    fn note_delivery(&self, key: &str, delivery: &Delivery) -> Result<(), StoreFault> {
+        self.alive(|store| store.note_delivery(key, delivery))
+    }
+    fn deliveries(&self, key: &str) -> Result<Vec<Delivery>, StoreFault> {
+        self.alive(|store| store.deliveries(key))
+    }
+    fn undelivered(&self, limit: usize) -> Result<Vec<(Message, Vec<Delivery>)>, StoreFault> {
+        self.alive(|store| store.undelivered(limit))
     }
     fn lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {
         self.alive(|store| store.lease(key, holder, now, millis))

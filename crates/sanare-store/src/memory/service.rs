@@ -12,8 +12,8 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::word::{ApprovalState, ReceiptState, Status};
 use sanare_core::service::{
-    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
-    Source, TargetKey,
+    Application, Change, Context, Delivery, DeliveryState, Incident, Message, Moment, NotMade, Observation, Receipt,
+    Run, ServiceStore, Silence, Source, TargetKey,
 };
 
 use super::{Kept, Memory};
@@ -36,6 +36,8 @@ pub(super) struct Service {
     messages: Vec<(Message, bool)>,
     silences: Vec<Silence>,
     states: BTreeMap<String, Vec<u8>>,
+    /// By message and route.
+    deliveries: BTreeMap<(String, String), Delivery>,
 }
 
 impl Service {
@@ -47,6 +49,11 @@ impl Service {
 
     fn same_source(&self, seen: &Observation) -> Option<&Observation> {
         self.by_source.get(&source_of(seen)).and_then(|place| self.observations.get(*place))
+    }
+
+    fn deliveries(&self, key: &str) -> Vec<Delivery> {
+        let of = self.deliveries.iter().filter(|((message, _), _)| message == key);
+        of.map(|(_, delivery)| delivery.clone()).collect()
     }
 
     /// Ids of incidents, newest first.
@@ -318,6 +325,26 @@ impl ServiceStore for Memory {
             *delivered = true;
         }
         Ok(())
+    }
+
+    fn note_delivery(&self, key: &str, delivery: &Delivery) -> Result<(), StoreFault> {
+        let place = (key.to_owned(), delivery.route.clone());
+        self.kept().service.deliveries.insert(place, delivery.clone());
+        Ok(())
+    }
+
+    fn deliveries(&self, key: &str) -> Result<Vec<Delivery>, StoreFault> {
+        Ok(self.kept().service.deliveries(key))
+    }
+
+    fn undelivered(&self, limit: usize) -> Result<Vec<(Message, Vec<Delivery>)>, StoreFault> {
+        let kept = self.kept();
+        let all = kept.service.messages.iter().rev();
+        let with = all.map(|(message, _)| (message.clone(), kept.service.deliveries(&message.key)));
+        let open = |(_, of): &(Message, Vec<Delivery>)| {
+            !of.is_empty() && of.iter().all(|one| one.state != DeliveryState::Delivered)
+        };
+        Ok(with.filter(open).take(limit).collect())
     }
 
     fn lease(&self, key: &str, holder: &str, now: u64, millis: u64) -> Result<Option<Lease>, StoreFault> {

@@ -20,6 +20,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../sql/sqlite/migrations/0004_sealed.sql"),
     include_str!("../../sql/sqlite/migrations/0005_services.sql"),
     include_str!("../../sql/sqlite/migrations/0006_quiet.sql"),
+    include_str!("../../sql/sqlite/migrations/0007_deliveries.sql"),
 ];
 
 /// `Sana` as a number: in the header of every store, so that a foreign SQLite file is not taken for one.

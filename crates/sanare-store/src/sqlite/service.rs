@@ -15,8 +15,8 @@ use sanare_core::service::confidence::{FigureKey, Measured};
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::{
-    Application, Change, Context, Incident, Message, Moment, NotMade, Observation, Receipt, Run, ServiceStore, Silence,
-    Source, TargetKey,
+    Application, Change, Context, Delivery, Incident, Message, Moment, NotMade, Observation, Receipt, Run,
+    ServiceStore, Silence, Source, TargetKey,
 };
 use serde::de::DeserializeOwned;
 
@@ -60,6 +60,22 @@ fn numbered(connection: &Connection, statement: &str, by: &[&dyn ToSql]) -> Resu
     rows.map(|row| {
         let (text, sequence) = row?;
         Ok(Observation { sequence, ..value(&text)? })
+    })
+    .collect()
+}
+
+/// The messages that a statement finds.
+fn messages(connection: &Connection, statement: &str, most: usize) -> Result<Vec<Message>, Trouble> {
+    let mut statement = connection.prepare_cached(statement)?;
+    let rows = statement.query_map(params![limit(most)], |row| {
+        let texts = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        Ok((texts, number(row, 3)?, row.get::<_, String>(4)?))
+    })?;
+    rows.map(|row| {
+        let ((key, kind, incident), at, body) = row?;
+        let kind = MessageKind::parse(&kind).map_err(|error| StoreFault::Corrupt(error.to_string()))?;
+        let body = Redacted::<serde_json::Value>::from_record(&value(&body)?);
+        Ok(Message { key, kind, incident: Id::from_text(incident), body, at: Moment::from_micros(at) })
     })
     .collect()
 }
@@ -228,20 +244,7 @@ impl ServiceStore for Sqlite {
     }
 
     fn outbox(&self, most: usize) -> Result<Vec<Message>, StoreFault> {
-        self.read(|to| {
-            let mut statement = to.prepare_cached(include_str!("../../sql/sqlite/service_messages_open.sql"))?;
-            let rows = statement.query_map(params![limit(most)], |row| {
-                let texts = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
-                Ok((texts, number(row, 3)?, row.get::<_, String>(4)?))
-            })?;
-            rows.map(|row| {
-                let ((key, kind, incident), at, body) = row?;
-                let kind = MessageKind::parse(&kind).map_err(|error| StoreFault::Corrupt(error.to_string()))?;
-                let body = Redacted::<serde_json::Value>::from_record(&value(&body)?);
-                Ok(Message { key, kind, incident: Id::from_text(incident), body, at: Moment::from_micros(at) })
-            })
-            .collect()
-        })
+        self.read(|to| messages(to, include_str!("../../sql/sqlite/service_messages_open.sql"), most))
     }
 
     fn delivered(&self, key: &str) -> Result<(), StoreFault> {
@@ -250,6 +253,31 @@ impl ServiceStore for Sqlite {
                 .prepare_cached(include_str!("../../sql/sqlite/service_message_delivered.sql"))?
                 .execute(params![key])?;
             Ok(())
+        })
+    }
+
+    fn note_delivery(&self, key: &str, delivery: &Delivery) -> Result<(), StoreFault> {
+        self.write(true, |transaction| {
+            let (route, state) = (&delivery.route, delivery.state.word());
+            transaction.prepare_cached(include_str!("../../sql/sqlite/service_delivery_set.sql"))?.execute(params![
+                key,
+                route,
+                state,
+                text(delivery)?
+            ])?;
+            Ok(())
+        })
+    }
+
+    fn deliveries(&self, key: &str) -> Result<Vec<Delivery>, StoreFault> {
+        self.read(|to| all(to, include_str!("../../sql/sqlite/service_deliveries_of_message.sql"), &[&key]))
+    }
+
+    fn undelivered(&self, most: usize) -> Result<Vec<(Message, Vec<Delivery>)>, StoreFault> {
+        self.read(|to| {
+            let found = messages(to, include_str!("../../sql/sqlite/service_messages_undelivered.sql"), most)?;
+            let of = include_str!("../../sql/sqlite/service_deliveries_of_message.sql");
+            found.into_iter().map(|message| Ok((message.clone(), all(to, of, &[&message.key])?))).collect()
         })
     }
 

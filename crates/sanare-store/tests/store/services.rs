@@ -540,31 +540,3 @@ fn limits_that_moved_stop_the_change() {
         |store| assert_eq!(store.acts(at(0)).unwrap().len(), 2),
     );
 }
-
-#[test]
-fn a_message_is_queued_once_and_taken_out_once_delivered() {
-    check(
-        |store| {
-            let message = |key: &str| Message {
-                key: key.to_owned(),
-                kind: MessageKind::Escalation,
-                incident: Id::from_text("inc_a"),
-                body: Redactor::standard().json(&json!({ "why": key })),
-                at: at(1),
-            };
-            store
-                .commit(&Change { messages: vec![message("one"), message("two"), message("one")], ..change() })
-                .unwrap();
-            store.commit(&Change { messages: vec![message("two"), message("three")], ..change() }).unwrap();
-            store.delivered("two").unwrap();
-            store.delivered("none").unwrap();
-            // What was delivered is not queued anew.
-            store.commit(&Change { messages: vec![message("two")], ..change() }).unwrap();
-        },
-        |store| {
-            let keys: Vec<String> = store.outbox(10).unwrap().into_iter().map(|message| message.key).collect();
-            assert_eq!(keys, ["one", "three"]);
-            assert_eq!(store.outbox(1).unwrap().len(), 1);
-        },
-    );
-}

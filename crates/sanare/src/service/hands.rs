@@ -24,6 +24,7 @@ use sanare_effects::service::prometheus::Pull;
 use sanare_effects::service::{Endpoint, Secret, command, http, mlflow, probe, prometheus};
 use sanare_effects::task::{Task, TaskEnd, run};
 
+use super::courier::{self, Route};
 use super::setup::{Setup, trouble};
 
 /// A function of the owner's program. What it did is known by what it says; an error is "nobody knows".
@@ -70,6 +71,7 @@ pub(super) struct Hands {
     pub probes: Vec<(Application, ProbeSettings, Arc<dyn Probe>)>,
     pub pulls: Vec<Pulled>,
     pub models: BTreeMap<Application, Watched>,
+    pub routes: Vec<Route>,
     diagnostics: BTreeMap<String, Arc<dyn Diagnostic>>,
 }
 
@@ -120,6 +122,16 @@ impl Hands {
                     Err(invalid) => {
                         wrong(target.line, format!("target.{}.{}", target.component, target.action), invalid);
                     }
+                }
+            }
+        }
+        for settings in &configuration.routes {
+            match courier::way(&settings.way) {
+                Ok(way) => hands.routes.push(Route { settings: settings.clone(), way }),
+                Err(invalid) => {
+                    let mut one = trouble(&setup.file, settings.line, &invalid.reason, "");
+                    one.key = format!("notify.{}", invalid.field);
+                    troubles.push(one);
                 }
             }
         }
@@ -288,7 +300,15 @@ fn stricter(code: Written, file: &Written) -> Result<Written, Invalid> {
     })
 }
 
-fn endpoint(address: &Address, headers: &BTreeMap<String, HeaderValue>) -> Result<Endpoint, Invalid> {
+/// Where a secret is read.
+pub(super) fn key_place(place: &SecretRef) -> KeyPlace {
+    match place {
+        SecretRef::Env(name) => KeyPlace::Variable(name.clone()),
+        SecretRef::File(path) => KeyPlace::File(path.clone()),
+    }
+}
+
+pub(super) fn endpoint(address: &Address, headers: &BTreeMap<String, HeaderValue>) -> Result<Endpoint, Invalid> {
     let mut endpoint = Endpoint::new(&address.text, address.allow_insecure)?;
     if let Some(file) = &address.ca_file {
         endpoint = endpoint.ca_file(file);
@@ -296,14 +316,9 @@ fn endpoint(address: &Address, headers: &BTreeMap<String, HeaderValue>) -> Resul
     for (name, value) in headers {
         endpoint = match value {
             HeaderValue::Plain(text) => endpoint.header(name, text)?,
-            HeaderValue::Secret { before, place } => endpoint.secret(Secret {
-                header: name.clone(),
-                before: before.clone(),
-                place: match place {
-                    SecretRef::Env(name) => KeyPlace::Variable(name.clone()),
-                    SecretRef::File(path) => KeyPlace::File(path.clone()),
-                },
-            })?,
+            HeaderValue::Secret { before, place } => {
+                endpoint.secret(Secret { header: name.clone(), before: before.clone(), place: key_place(place) })?
+            }
         };
     }
     Ok(endpoint)

@@ -13,6 +13,7 @@ use sanare_engine::service::{Loop, World};
 
 use super::calm::Calm;
 use super::client::{Options, Reporter, Service};
+use super::courier;
 use super::hands::{Capability, Function, Hands};
 use super::house::{LiveHouse, Memory};
 use super::queue::Queue;
@@ -57,6 +58,8 @@ struct Inner {
     acting: Mutex<()>,
     ending: (Mutex<bool>, Condvar),
     running: AtomicBool,
+    /// Under which name this healer tells people: unique among all that ever were.
+    courier: String,
 }
 
 /// Why there is no healer.
@@ -79,6 +82,8 @@ pub struct Pass {
     pub opened: u64,
     /// Steps that runs have made.
     pub steps: u64,
+    /// Messages to people that were taken.
+    pub told: u64,
 }
 
 impl Healer {
@@ -109,6 +114,7 @@ impl Healer {
         let memory = Arc::new(Mutex::new(Memory::default()));
         let calm = Calm::of(&setup, Arc::clone(&memory)).map_err(NotMadeHealer::Configuration)?;
         let watch = Watch::new(detectors, calm, Arc::clone(&memory));
+        let courier = format!("courier/{:020x}", tools.clock.chance());
         let inner = Inner {
             setup: Arc::new(setup),
             tools,
@@ -121,6 +127,7 @@ impl Healer {
             acting: Mutex::default(),
             ending: (Mutex::new(false), Condvar::new()),
             running: AtomicBool::new(false),
+            courier,
         };
         let healer = Self { inner: Arc::new(inner) };
         locked(&healer.inner.watch).remember(&*healer.inner.tools.store, &healer.inner.setup.configuration)?;
@@ -176,13 +183,14 @@ impl Healer {
         locked(&self.inner.watch).note_version(seen);
     }
 
-    /// Takes what is queued, asks what is due, detects, and lets every run that is due go on.
+    /// Takes what is queued, asks what is due, detects, lets every run that is due go on, and tells people.
     ///
     /// # Errors
     /// [`StoreFault`]; then nothing is acted on.
     pub fn run_once(&self) -> Result<Pass, StoreFault> {
         let mut pass = self.watch_once()?;
         pass.steps = self.act_once()?;
+        pass.told = self.tell_once()?;
         self.knows_the_time()?;
         Ok(pass)
     }
@@ -226,6 +234,13 @@ impl Healer {
         self.within(&house, |acting| acting.tick(STEPS)).map(|steps| steps as u64)
     }
 
+    /// Brings messages to people that are due.
+    pub(super) fn tell_once(&self) -> Result<u64, StoreFault> {
+        let hands = Arc::clone(&locked(&self.inner.hands));
+        let tools = &self.inner.tools;
+        courier::round(&*tools.store, &*tools.clock, &hands.routes, &self.inner.courier)
+    }
+
     /// Does something with the loop.
     pub(super) fn within<T>(&self, house: &LiveHouse, then: impl FnOnce(&Loop<'_>) -> T) -> T {
         let tools = &self.inner.tools;
@@ -246,29 +261,40 @@ impl Healer {
         }
     }
 
-    /// Goes on until [`Healer::close`]: looking once a second, however long an act takes. A store that fails is a reason
-    /// to do nothing, and to try again.
+    /// Goes on until [`Healer::close`]: looking once a second, however long an act or a message takes. A store that fails
+    /// is a reason to do nothing, and to try again.
     pub fn run(&self) {
         if self.inner.running.swap(true, Ordering::SeqCst) {
             return;
         }
-        let looking = self.clone();
-        let looks = std::thread::Builder::new().name("sanare-watch".to_owned()).spawn(move || {
-            while !looking.waits_for_end() {
-                drop(looking.watch_once());
-            }
-        });
+        let looks = self.beside("sanare-watch", |healer| drop(healer.watch_once()));
+        let tells = self.beside("sanare-courier", |healer| drop(healer.tell_once()));
         while !self.waits_for_end() {
             if looks.is_err() {
                 drop(self.watch_once());
             }
             drop(self.act_once());
+            if tells.is_err() {
+                drop(self.tell_once());
+            }
         }
-        drop(looks.map(std::thread::JoinHandle::join));
+        for thread in [looks, tells].into_iter().flatten() {
+            drop(thread.join());
+        }
         // What came last is not lost, and whoever watches next need not wait.
         drop(self.watch_once());
         drop(self.rest());
         self.inner.running.store(false, Ordering::SeqCst);
+    }
+
+    /// Does something once a pass on a thread of its own, until the end.
+    fn beside(&self, name: &str, does: fn(&Self)) -> std::io::Result<std::thread::JoinHandle<()>> {
+        let healer = self.clone();
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            while !healer.waits_for_end() {
+                does(&healer);
+            }
+        })
     }
 
     /// Runs it on a thread of its own.

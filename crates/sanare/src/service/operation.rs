@@ -14,6 +14,7 @@ mod silence;
 mod simulate;
 mod stop;
 mod targets;
+mod undelivered;
 mod verify_ledger;
 
 pub use approvals::{Asked, NotAnswered};
@@ -27,3 +28,4 @@ pub use people::NotByPerson;
 pub use silence::{Hushed, NotLifted, NotSilenced};
 pub use simulate::{NotSimulated, Simulated, simulate};
 pub use targets::Target;
+pub use undelivered::Undelivered;

@@ -321,6 +321,38 @@ fn diagnostics_change_nothing() {
 }
 
 #[test]
+fn people_are_told_one_way_a_route() {
+    let route = |more: &str| check(&format!("[service.fraud]\n[[notify]]\nname = \"ops\"\n{more}\n"));
+    let hook = "url = \"https://hooks.internal/x\"";
+    assert_eq!(route(hook), "fine");
+    assert_eq!(
+        route(&format!("{hook}\nsign = {{ env = \"HOOK\" }}\nkinds = [\"escalation\"]\nseverity = \"high\"")),
+        "fine"
+    );
+    assert_eq!(route("argv = [\"/bin/tell\", \"-x\"]\nenv = [\"LANG\"]\napplications = [\"fraud\"]"), "fine");
+    for (more, why) in [
+        ("", "goes one way"),
+        ("url = \"https://x/\"\nargv = [\"/bin/tell\"]", "goes one way"),
+        ("url = \"http://hooks.internal/x\"", "`notify.url`"),
+        ("url = \"https://user:pass@hooks.internal/x\"", "`notify.url`"),
+        ("argv = [\"tell\"]", "is no absolute path"),
+        ("argv = [\"/bin/tell\", \"{version}\"]", "has no placeholders here"),
+        ("argv = [\"/bin/tell\"]\nsign = { env = \"HOOK\" }", "no headers and no signature"),
+        ("url = \"https://x/\"\nsign = \"pL7wQ2zX9vK4mT8r\"", "{ env = \"NAME\" }"),
+        ("url = \"https://x/\"\nheaders = { Authorization = \"Bearer x\" }", "a secret is never written here"),
+        ("url = \"https://x/\"\nkinds = [\"escalations\"]", "`notify.kinds`"),
+        ("url = \"https://x/\"\nseverity = \"worst\"", "`notify.severity`"),
+        ("url = \"https://x/\"\ntimeout = \"2m\"", "`notify.timeout`"),
+        ("url = \"https://x/\"\napplications = [\"churn\"]", "there is no [service.churn]"),
+        ("url = \"https://x/\"\nroute = \"x\"", "unknown key"),
+        ("url = \"https://x/\"\n[[notify]]\nname = \"ops\"\nargv = [\"/bin/tell\"]", "stands on line 2 already"),
+    ] {
+        assert!(route(more).contains(why), "{more}: {}", route(more));
+    }
+    assert!(check(&format!("[[notify]]\n{hook}\n")).contains("`notify.name`: is missing"));
+}
+
+#[test]
 fn the_hash_is_of_what_is_meant() {
     let hash = |text: &str| Configuration::read(&file(text)).map(|read| read.hash()).expect("right");
     let commented = format!("# a remark\n{EXAMPLE}\n\n");
@@ -363,8 +395,9 @@ const PAGE: &str = include_str!("../../../../../docs/services.md");
 
 #[test]
 fn the_page_is_read_by_the_code_and_names_every_key_that_the_code_reads() {
-    let (_, rest) = PAGE.split_once("```toml\n").expect("a block of TOML");
-    let (block, _) = rest.split_once("```").expect("its end");
+    let blocks = PAGE.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let block = blocks.collect::<Vec<_>>().join("\n");
+    assert!(block.contains("[service.fraud]") && block.contains("[[notify]]"));
     // Every kind of table is read once, so that each of its keys is asked for.
     let more = "[[service.features.budget]]\nid = \"b\"\nbad = \"x\"\nall = \"y\"\nobjective = 0.99\n\
         [[service.features.quality]]\nid = \"q\"\nsignal = \"auc\"\nbelow = 0.8\n\

@@ -8,6 +8,7 @@ use crate::port::store::Lease;
 use crate::service::approval::Approval;
 use crate::service::confidence::{FigureKey, Measured};
 use crate::service::context::Context;
+use crate::service::delivery::Delivery;
 use crate::service::incident::Incident;
 use crate::service::limits::PastAct;
 use crate::service::moment::Moment;
@@ -171,11 +172,29 @@ pub trait ServiceStore: Send + Sync {
     /// [`StoreFault`].
     fn outbox(&self, limit: usize) -> Result<Vec<Message>, StoreFault>;
 
-    /// Takes a message out, once it was delivered.
+    /// Takes a message out, once nothing more is to be done with it.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn delivered(&self, key: &str) -> Result<(), StoreFault>;
+
+    /// Notes how a message stands on a route; it is durable when this returns.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn note_delivery(&self, key: &str, delivery: &Delivery) -> Result<(), StoreFault>;
+
+    /// How a message stands on the routes that it was tried by, in the order of their names.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn deliveries(&self, key: &str) -> Result<Vec<Delivery>, StoreFault>;
+
+    /// Messages that were tried and that no route has taken yet, newest first; those that failed for good among them.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn undelivered(&self, limit: usize) -> Result<Vec<(Message, Vec<Delivery>)>, StoreFault>;
 
     /// Takes a lease if it is free, expired, or already `holder`'s; `None` while another holds it.
     ///

@@ -1,0 +1,1 @@
+SELECT value FROM service_deliveries WHERE message = ?1 ORDER BY route
