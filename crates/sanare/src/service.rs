@@ -8,6 +8,7 @@ mod client;
 mod courier;
 mod detectors;
 mod gather;
+mod gate;
 mod hands;
 mod healer;
 mod house;

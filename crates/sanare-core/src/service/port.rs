@@ -239,6 +239,12 @@ pub trait House: Send + Sync {
     /// Whether a stop switch is set; `true` where that cannot be read.
     fn stopped(&self, application: &Application) -> bool;
 
+    /// Whether a call may begin at this very moment; asked last, right before it. Once whoever sets the stop switch has
+    /// been answered, nobody is told yes any more.
+    fn may_begin(&self, application: &Application) -> bool {
+        !self.stopped(application)
+    }
+
     /// Whether storm mode holds for it.
     fn in_storm(&self, application: &Application) -> bool;
 

@@ -76,13 +76,14 @@ impl Loop<'_> {
         }
     }
 
-    /// Voids every question of an application, or of all, because nothing may be begun any more.
+    /// Voids every question of an application, or of all, because nothing may be begun any more: those that wait, and
+    /// those that are answered and not used.
     ///
     /// # Errors
     /// [`StoreFault`].
     pub fn void_approvals(&self, application: Option<&Application>, why: &str) -> Result<usize, StoreFault> {
         let mut voided = 0;
-        for mut approval in self.world.store.waiting_approvals()? {
+        for mut approval in self.world.store.open_approvals()? {
             let incident = approval.binding.incident.clone();
             let run = self.world.store.run(&incident)?;
             if application.is_some_and(|wanted| run.is_none_or(|run| run.application != *wanted)) {

@@ -6,6 +6,7 @@ mod crash;
 mod hooked;
 mod injection;
 mod properties;
+mod stop;
 mod theatre;
 mod together;
 mod transcript;

@@ -297,6 +297,11 @@ impl ServiceStore for Memory {
         Ok(self.kept().service.approvals.iter().filter(waiting).cloned().collect())
     }
 
+    fn open_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
+        let open = |one: &&Approval| matches!(one.state, ApprovalState::Waiting | ApprovalState::Granted);
+        Ok(self.kept().service.approvals.iter().filter(open).cloned().collect())
+    }
+
     fn acts(&self, since: Moment) -> Result<Vec<PastAct>, StoreFault> {
         Ok(self.kept().service.acts.iter().filter(|act| act.at >= since).cloned().collect())
     }

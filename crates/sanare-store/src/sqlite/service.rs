@@ -227,6 +227,10 @@ impl ServiceStore for Sqlite {
         self.read(|to| all(to, include_str!("../../sql/sqlite/service_approvals_waiting.sql"), &[]))
     }
 
+    fn open_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
+        self.read(|to| all(to, include_str!("../../sql/sqlite/service_approvals_open.sql"), &[]))
+    }
+
     fn acts(&self, since: Moment) -> Result<Vec<PastAct>, StoreFault> {
         self.read(|to| all(to, include_str!("../../sql/sqlite/service_acts_since.sql"), &[&stored(since.micros())?]))
     }

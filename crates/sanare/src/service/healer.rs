@@ -231,7 +231,21 @@ impl Healer {
         let _one = locked(&self.inner.acting);
         self.knows_the_time()?;
         let house = self.house();
-        self.within(&house, |acting| acting.tick(STEPS)).map(|steps| steps as u64)
+        self.within(&house, |acting| {
+            self.withdraw(acting)?;
+            acting.tick(STEPS)
+        })
+        .map(|steps| steps as u64)
+    }
+
+    /// Questions of what is stopped are void, by whomever and however the switch was set: lifting it begins nothing.
+    fn withdraw(&self, acting: &Loop<'_>) -> Result<(), StoreFault> {
+        let setup = &self.inner.setup;
+        if setup.is_stopped(None) {
+            return acting.void_approvals(None, "stopped").map(drop);
+        }
+        let mut stopped = setup.configuration.services.keys().filter(|application| setup.is_stopped(Some(application)));
+        stopped.try_for_each(|application| acting.void_approvals(Some(application), "stopped").map(drop))
     }
 
     /// Brings messages to people that are due.

@@ -26,6 +26,7 @@ use sanare_effects::service::mlflow::registry::{Alias, VersionState};
 use sanare_engine::service::fleet;
 
 use super::detectors::{is_inside, probe_signal};
+use super::gate;
 use super::hands::Hands;
 use super::references::{Reference, References};
 use super::setup::Setup;
@@ -187,6 +188,10 @@ impl House for LiveHouse {
 
     fn stopped(&self, application: &Application) -> bool {
         self.setup.is_stopped(None) || self.setup.is_stopped(Some(application))
+    }
+
+    fn may_begin(&self, application: &Application) -> bool {
+        gate::read(&self.setup, || !self.stopped(application)).unwrap_or(false)
     }
 
     fn in_storm(&self, application: &Application) -> bool {

@@ -4,6 +4,7 @@ mod courier;
 mod dying;
 mod quiet;
 mod restart;
+mod stop;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,7 @@ use sanare_core::service::port::Intent;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::rules::RulesAgent;
 use sanare_core::service::target::{Identity, Mark};
-use sanare_core::service::{Action, Application, ApprovalState, Incident, Purpose, Signal, Version};
+use sanare_core::service::{Action, Application, ApprovalState, Incident, Purpose, ServiceStore, Signal, Version};
 use sanare_effects::service::callback::End;
 use sanare_store::Memory;
 
@@ -55,6 +56,7 @@ for = "30s"
 /// The service, what it serves, and its healer.
 struct Plant {
     _folder: tempfile::TempDir,
+    store: Arc<dyn ServiceStore>,
     clock: Arc<Hand>,
     healer: Healer,
     service: Service,
@@ -72,11 +74,13 @@ impl Plant {
         std::fs::write(folder.path().join("policy.toml"), policy.replace("ME", &me)).unwrap();
         let setup = Setup::read(&folder.path().join("sanare.toml")).unwrap();
         let clock = Arc::new(Hand(AtomicU64::new(0)));
-        let tools = Tools { store: Arc::new(Memory::default()), clock: clock.clone(), agent: Arc::new(RulesAgent) };
+        let store: Arc<dyn ServiceStore> = Arc::new(Memory::default());
+        let tools = Tools { store: Arc::clone(&store), clock: clock.clone(), agent: Arc::new(RulesAgent) };
         let healer = Healer::with(setup, tools).unwrap();
         let service = healer.service(fraud(), Options::default());
         Self {
             _folder: folder,
+            store,
             clock,
             healer,
             service,

@@ -142,6 +142,12 @@ pub trait ServiceStore: Send + Sync {
     /// [`StoreFault`].
     fn waiting_approvals(&self) -> Result<Vec<Approval>, StoreFault>;
 
+    /// Approvals that wait for an answer, or are granted and not used, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn open_approvals(&self) -> Result<Vec<Approval>, StoreFault>;
+
     /// Acts since a moment, oldest first.
     ///
     /// # Errors

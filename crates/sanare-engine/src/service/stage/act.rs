@@ -11,7 +11,7 @@ use sanare_core::service::policy;
 use sanare_core::service::port::{Acted, Adapter, Fitting, Intent};
 use sanare_core::service::step::{Applied, Cause, Checked, Step, admit};
 use sanare_core::service::word::{ApprovalState, Condition, Effect, ReceiptState, VerificationOutcome};
-use sanare_core::service::{NotMade, Receipt, WorldState};
+use sanare_core::service::{NotMade, Output, Receipt, WorldState};
 use serde_json::json;
 
 use super::check::same;
@@ -205,10 +205,15 @@ fn called(
     took(turn, approved.inner().clone(), receipt, &acted, adapter)
 }
 
-/// Calls the adapter, if that can still begin in time after its receipt began to be started.
+/// Calls the adapter, if that can still begin in time after its receipt began to be started, and nobody has stopped it
+/// since.
 pub(crate) fn call(turn: &Turn<'_>, adapter: &dyn Adapter, intent: &Intent, begun: u64) -> Acted {
+    let not = |why: &str| Acted { output: Output::of(why), ..Acted::plain(Effect::NotStarted) };
+    if !turn.world.house.may_begin(&intent.application) {
+        return not("the stop switch is set, or cannot be read");
+    }
     if turn.world.clock.elapsed().saturating_sub(begun) > BEGIN_MS {
-        return Acted::plain(Effect::NotStarted);
+        return not("the call could not begin in time");
     }
     catch_unwind(AssertUnwindSafe(|| adapter.act(intent))).unwrap_or_else(|_| Acted::plain(Effect::Unknown))
 }

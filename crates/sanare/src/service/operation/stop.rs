@@ -4,17 +4,19 @@ use sanare_core::service::Application;
 
 use crate::operations::stop::at;
 use crate::service::house::stop_path;
-use crate::service::{Healer, Setup};
+use crate::service::{Healer, Setup, gate};
 
 impl Setup {
-    /// Sets the switch for all, or for one application. When it returns no act begins any more.
+    /// Sets the switch for all, or for one application. When it returns, within two seconds, no act begins any more, in
+    /// whatever process; one that is in progress is followed to its end.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be written; or, of the kind `TimedOut`, when it is set and a worker stands still right before an act.
     pub fn stop(&self, application: Option<&Application>) -> std::io::Result<()> {
         let path = stop_path(self, application);
         let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder.and_then(|()| std::fs::write(&path, b"")).map_err(|error| at(&path, &error))
+        folder.and_then(|()| std::fs::write(&path, b"")).map_err(|error| at(&path, &error))?;
+        gate::pass(self).map_err(|error| at(&path, &error))
     }
 
     /// Lifts it; it begins nothing by itself.
@@ -36,7 +38,8 @@ impl Setup {
 }
 
 impl Healer {
-    /// Stops all acting, or on one application. When it returns no act begins any more, and questions are void.
+    /// Stops all acting, or on one application. When it returns no act begins any more, and questions are void, whether they
+    /// wait or are granted.
     ///
     /// # Errors
     /// When the switch cannot be written; the store's faults are told as such.

@@ -108,6 +108,9 @@ impl ServiceStore for Dying {
     fn waiting_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
         self.alive(|store| store.waiting_approvals())
     }
+    fn open_approvals(&self) -> Result<Vec<Approval>, StoreFault> {
+        self.alive(|store| store.open_approvals())
+    }
     fn acts(&self, since: Moment) -> Result<Vec<PastAct>, StoreFault> {
         self.alive(|store| store.acts(since))
     }

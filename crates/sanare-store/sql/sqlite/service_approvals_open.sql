@@ -1,0 +1,1 @@
+SELECT value FROM service_approvals WHERE state IN ('waiting', 'granted') ORDER BY number
