@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use sanare_core::port::StoreFault;
 
 use super::fault::fault;
+use super::service::Queue;
 use super::turn::Progress;
 use super::{head, ledger};
 
@@ -40,6 +41,7 @@ pub(super) struct Slots([OnceLock<Slot>; GENERATIONS]);
 struct Slot {
     process: u32,
     open: Mutex<Option<Open>>,
+    queue: Queue,
 }
 
 struct Open {
@@ -76,18 +78,26 @@ impl Held<'_> {
 impl Slots {
     /// The connection of the running process, opened if need be.
     pub(super) fn of_this_process(&self, path: &Path, patience: Duration) -> Result<Held<'_>, StoreFault> {
-        let process = std::process::id();
-        for slot in &self.0 {
-            let slot = slot.get_or_init(|| Slot { process, open: Mutex::new(None) });
-            if slot.process == process {
-                let mut held = slot.open.lock().unwrap_or_else(PoisonError::into_inner);
-                if held.is_none() {
-                    *held = Some(Open { connection: open_patiently(path, patience)?, durable: false });
-                }
-                return Ok(Held(held));
-            }
+        let mut held = self.slot()?.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.is_none() {
+            *held = Some(Open { connection: open_patiently(path, patience)?, durable: false });
         }
-        Err(StoreFault::Unusable("too many generations of forked processes".to_owned()))
+        Ok(Held(held))
+    }
+
+    /// Readings of the running process that wait to be written.
+    pub(super) fn queue(&self) -> Result<&Queue, StoreFault> {
+        self.slot().map(|slot| &slot.queue)
+    }
+
+    fn slot(&self) -> Result<&Slot, StoreFault> {
+        let process = std::process::id();
+        let mut all = self.0.iter();
+        all.find_map(|slot| {
+            let slot = slot.get_or_init(|| Slot { process, open: Mutex::new(None), queue: Queue::default() });
+            (slot.process == process).then_some(slot)
+        })
+        .ok_or_else(|| StoreFault::Unusable("too many generations of forked processes".to_owned()))
     }
 }
 

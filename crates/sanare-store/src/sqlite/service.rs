@@ -1,5 +1,6 @@
 //! The service half on disk: one transaction a change, durable against a power cut when it returns.
 
+mod intake;
 mod make;
 mod rows;
 
@@ -19,6 +20,8 @@ use sanare_core::service::{
     ServiceStore, Silence, Source, TargetKey,
 };
 use serde::de::DeserializeOwned;
+
+pub(super) use intake::Queue;
 
 use super::{Sqlite, Trouble, ledger, number, stored};
 
@@ -92,6 +95,9 @@ fn figure(key: &FigureKey) -> Result<String, Trouble> {
 
 impl ServiceStore for Sqlite {
     fn commit(&self, change: &Change) -> Result<Vec<Record>, NotMade> {
+        if intake::is_only_readings(change) {
+            return intake::store(self, change).map(|()| Vec::new());
+        }
         // What the change itself refuses is no fault of the store: it is carried out of the transaction beside it.
         let mut refused = None;
         let made = self.write(true, |transaction| match make::make(transaction, change) {

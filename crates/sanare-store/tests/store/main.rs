@@ -11,6 +11,7 @@
 mod contract;
 mod damage;
 mod folder;
+mod intake;
 mod messages;
 mod processes;
 mod quiet;

@@ -6,6 +6,7 @@ use sanare_core::service::word::{ApprovalState, ReceiptState, Status};
 use sanare_core::service::{Change, NotMade, Observation};
 
 use super::super::{Trouble, leases, ledger, stored};
+use super::intake::Row;
 use super::{figure, rows, text};
 
 /// Why a change was not made.
@@ -132,23 +133,11 @@ fn counted(to: &Transaction<'_>, change: &Change) -> Result<(), Stopped> {
 
 /// A reading that is there already with the same content is left alone.
 fn observe(to: &Transaction<'_>, seen: &Observation) -> Result<(), Stopped> {
-    let content = seen.content();
-    let mut statement = to.prepare_cached(include_str!("../../../sql/sqlite/service_observation_content.sql"))?;
-    let names = params![seen.application.as_str(), seen.source.as_str(), seen.source_id];
-    match statement.query_row(names, |row| row.get::<_, String>(0)).optional()? {
-        Some(known) if known == content.as_str() => Ok(()),
-        Some(_) => refuse(NotMade::Conflict(seen.source_id.clone())),
-        None => {
-            to.prepare_cached(include_str!("../../../sql/sqlite/service_observation_add.sql"))?.execute(params![
-                seen.id.as_str(),
-                seen.application.as_str(),
-                seen.source.as_str(),
-                seen.source_id,
-                content.as_str(),
-                text(seen)?,
-            ])?;
-            Ok(())
-        }
+    let row = Row::of(seen)?;
+    match row.is_there(to)? {
+        Ok(true) => Ok(()),
+        Ok(false) => Ok(row.add(to)?),
+        Err(conflict) => refuse(conflict),
     }
 }
 
