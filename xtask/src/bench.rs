@@ -52,6 +52,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "ticker", run: ticker },
     Bench { name: "redact", run: redact },
     Bench { name: "detect", run: detect },
+    Bench { name: "observations", run: observations },
+    Bench { name: "decision", run: decision },
     Bench { name: "drift", run: drift },
     Bench { name: "look_alikes", run: look_alikes },
     Bench { name: "safety", run: safety },
@@ -260,6 +262,41 @@ fn detect(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>
         figure("observation_us", "an observation through its rules, 10,000 signals, one core", "µs", 10.0)?,
         figure("replay_s", "a million stored observations replayed", "s", 5.0)?,
         figure("inhibition_ms", "10,000 incidents grouped and under 100 inhibitions", "ms", 100.0)?,
+    ])
+}
+
+fn observations(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let arguments = ["run", "--release", "--quiet", "-p", "sanare-store", "--example", "observation_speed", "--", "9"];
+    let json = answer(shell::cargo(&workshop.root, &arguments).arg(&workshop.target))?;
+    // Microseconds a reading, since a bar is a most; the upper quartile of a speed is the lower one of what it costs.
+    let cost = |name: &str| three(&json, &[name]).map(|[middle, low, high]| [middle, high, low].map(|rate| 1e6 / rate));
+    let figure = |name: &str, bare: &str, what: &str, bar: Option<f64>| -> anyhow::Result<Figure> {
+        let what = format!("a reading stored, groups of 100, each synced to the disk: {what} (beside: bare SQLite)");
+        Ok(Figure { what, unit: "µs", bar, ours: cost(name)?, peer: Some(cost(bare)?) })
+    };
+    Ok(vec![
+        figure("sixteen", "bare_sixteen", "sixteen writers", Some(62.5))?,
+        figure("one", "bare_one", "one writer", None)?,
+        Figure {
+            what: "one write of 4 KiB with its sync, on the disk of the two above".to_owned(),
+            unit: "ms",
+            bar: None,
+            ours: three(&json, &["sync_ms"])?,
+            peer: None,
+        },
+    ])
+}
+
+fn decision(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let arguments = ["run", "--release", "--quiet", "-p", "sanare-engine", "--example", "decision_speed", "--", "2000"];
+    let json = answer(&mut shell::cargo(&workshop.root, &arguments))?;
+    let figure = |key: &str, what: &str, bar: f64| -> anyhow::Result<Figure> {
+        let ours = json.get(key).and_then(Json::as_f64).with_context(|| format!("no {key}"))?;
+        Ok(Figure { what: what.to_owned(), unit: "ms", bar: Some(bar), ours: [ours; 3], peer: None })
+    };
+    Ok(vec![
+        figure("p99_ms", "from a firing symptom to policy's verdict, rules alone, no disk: 99 of 100 within", 5.0)?,
+        figure("rules_ms", "a case through 1,000 rules of the owner's", 1.0)?,
     ])
 }
 
