@@ -19,6 +19,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -71,6 +72,18 @@ version_pointer = "/served"
 [service.fraud.target.application]
 rollback_model = {{ adapter = "command", argv = {argv}, undo_argv = {argv}, idempotent = {idempotent}, reversible = true, \
 undo = "move_back", identity = "score" }}
+"""
+HTTP = """
+[[service.fraud.probe]]
+name = "score"
+url = "{url}"
+version_pointer = "/served"
+[service.fraud.target.application.rollback_model]
+adapter = "http"
+url = "{url}"
+body = '{{ "version": "{{version}}" }}'
+idempotent = {idempotent}
+identity = "score"
 """
 
 # The act: one line of a log, on the disk when it returns. With the healer's process it may be killed at a moment of it.
@@ -226,11 +239,17 @@ CASES = [
     Case("command", idempotent=False),
     Case("callback", idempotent=True),
     Case("command", idempotent=True),
+    Case("http", idempotent=False),
+    Case("http", idempotent=True),
     Case("callback", idempotent=False, fenced=True),
     Case("callback", idempotent=False, fenced=True, worse=True),
     Case("command", idempotent=False, worse=True),
 ]
-ACTS = {"callback": ["before", "during", "after"], "command": ["before", "during", "after", "late"]}
+ACTS = {
+    "callback": ["before", "during", "after"],
+    "command": ["before", "during", "after", "late"],
+    "http": ["before", "during", "after", "late"],
+}
 
 
 class Plant:
@@ -254,6 +273,9 @@ class Plant:
             argv = [sys.executable, "-I", "-S", str(folder / "act.py"), str(folder), "{version}"]
             url = f"http://127.0.0.1:{self.port}/{folder.name}"
             text += COMMAND.format(url=url, argv=json.dumps(argv), idempotent=str(case.idempotent).lower())
+        if case.adapter == "http":
+            url = f"http://127.0.0.1:{self.port}/{folder.name}"
+            text += HTTP.format(url=url, idempotent=str(case.idempotent).lower())
         (folder / "sanare.toml").write_text(text)
         (folder / "policy.toml").write_text(POLICY)
 
@@ -265,7 +287,7 @@ class Plant:
         return folder
 
     def start(self, folder: Path, story: str, case: Case, kill: str = "") -> subprocess.Popen[str]:
-        if kill.startswith(("act ", "undo ")) and case.adapter == "command":
+        if kill.startswith(("act ", "undo ")) and case.adapter != "callback":
             (folder / "kill_act").write_text(kill)
         arguments = json.dumps([story, *case, kill])
         return subprocess.Popen(
@@ -294,6 +316,36 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
             self.send_header("content-length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        def do_POST(self) -> None:
+            """The act of the adapter for requests: whoever asked is killed at a moment of it."""
+            ours = folder / self.path[1:]
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            at = ours / "kill_act"
+            kill = at.read_text() if at.exists() else ""
+            at.unlink(missing_ok=True)
+
+            def dies(moment: str) -> None:
+                if kill == f"act {moment}":
+                    os.kill(int((ours / "pid").read_text()), signal.SIGKILL)
+
+            with (ours / "busy").open("a") as busy:
+                fcntl.flock(busy, fcntl.LOCK_SH)
+                dies("before")
+                dies("late")
+                while kill == "act late" and not (ours / "go").exists():
+                    time.sleep(0.01)
+                if kill != "act before":
+                    with (ours / "acts").open("a") as log:
+                        log.write(f"{asked['version']}\n")
+                dies("during")
+                dies("after")
+            try:
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+            except OSError:
+                pass
 
         def log_message(self, *_: object) -> None: ...
 
@@ -454,12 +506,12 @@ def test_killed_at_every_turn(plant: Plant, case: Case) -> None:
 def test_killed_twice(plant: Plant) -> None:
     chance = random.Random(150)
     runs: list[tuple[Case, list[str | float]]] = []
-    for case in CASES[:4]:
+    for case in CASES[:6]:
         for moment in ACTS[case.adapter]:
             # The second one dies while it finds out what the first one did.
             runs += [(case, [f"act {moment}", f"clock {chance.randint(5, 40)}"]) for _ in range(RUNS)]
         runs += [(case, [f"clock {chance.randint(1, 120)}", f"clock {chance.randint(1, 60)}"]) for _ in range(RUNS)]
-    for case in CASES[5:]:
+    for case in CASES[7:]:
         runs += [(case, ["act after", f"undo {moment}"]) for moment in ACTS[case.adapter][1:]]
     found = play_all(plant, runs)
     assert sum(one.kills == 2 for one in found) > len(found) // 2
@@ -467,4 +519,4 @@ def test_killed_twice(plant: Plant) -> None:
 
 def test_killed_at_a_moment_of_chance(plant: Plant) -> None:
     chance = random.Random(151)
-    play_all(plant, [(CASES[number % 5], [chance.uniform(0.1, 0.5)]) for number in range(5 * RUNS)])
+    play_all(plant, [(CASES[number % 7], [chance.uniform(0.1, 0.5)]) for number in range(5 * RUNS)])
