@@ -71,5 +71,7 @@ def _text(value: object) -> str:
 
 
 def _encodable(text: str) -> str:
+    if type(text) is str and text.isascii():
+        return text
     # A lone surrogate has no place in UTF-8.
     return str.encode(text, "utf-8", "backslashreplace").decode("utf-8")

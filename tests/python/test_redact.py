@@ -29,6 +29,17 @@ def test_a_text() -> None:
     assert sanare.redact(shown) == shown
 
 
+def test_a_text_of_any_kind_and_any_characters_gives_a_text() -> None:
+    class Shouted(str):
+        def isascii(self) -> bool:
+            return True
+
+    assert sanare.redact(Shouted(f"a\udc80 push failed: https://bot:{TOKEN}@example.com")) == (
+        "a\\udc80 push failed: https://bot:<redacted:github-token>@example.com"
+    )
+    assert sanare.redact("naïve \udfff 🔑") == "naïve \\udfff 🔑"
+
+
 def test_data_keeps_its_shape_and_is_not_changed() -> None:
     given: dict[str, Any] = {
         "password": PASSWORD,
