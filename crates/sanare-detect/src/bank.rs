@@ -215,7 +215,11 @@ impl Bank {
         if let Some(sign) = state.sign {
             let place = Where { application: &series.spot.application, component: &series.spot.component };
             let life = self.lives.entry((place.application.clone(), place.component.clone())).or_default();
-            findings.extend(life.step(sign, Input::Reading(reading)).into_iter().map(|beat| place.beat(beat)));
+            findings.extend(
+                life.step(sign, series.spot.signal.as_str(), Input::Reading(reading))
+                    .into_iter()
+                    .map(|beat| place.beat(beat)),
+            );
         }
         findings.extend(self.burn(at, Input::Reading(reading)));
         findings

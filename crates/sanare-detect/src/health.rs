@@ -1,5 +1,7 @@
 //! Signs of life: serving probes, pings, wrong answers, starts of a process (S8, S28, S54). They need no rule.
 
+use std::collections::BTreeMap;
+
 use sanare_core::service::moment::{MINUTE, SECOND};
 use sanare_core::service::{Condition, IncidentKind, Moment};
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use crate::reading::{Input, Reading};
 
 /// Failures in a row that count.
 const IN_A_ROW: u8 = 3;
+/// Checks of its own that are told apart at one component.
+const CHECKS: usize = 16;
 /// How long a serving probe may fail.
 const FAILING: u64 = 90 * SECOND;
 /// How old a ping may be to say that something is alive.
@@ -38,9 +42,10 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Whether it is told at every interval: who answered is told only when somebody did.
+    /// Whether it is told at every interval: who answered is told only when somebody did, and that a model is loaded only when
+    /// it is.
     pub fn is_regular(self) -> bool {
-        !matches!(self, Self::Instance | Self::ServedVersion)
+        !matches!(self, Self::Instance | Self::ServedVersion | Self::ModelLoaded)
     }
 }
 
@@ -52,7 +57,8 @@ pub struct Life {
     version: Run,
     model: Run,
     dependency: Run,
-    own: Run,
+    /// What the service says of itself, check by check; those beyond the limit are one.
+    own: BTreeMap<String, Run>,
     ping: Option<(u64, bool)>,
     held: Vec<(IncidentKind, Held)>,
     starts: Vec<u64>,
@@ -87,11 +93,11 @@ impl Run {
         }
     }
 
-    fn sight(self, at: Moment, fails: u8) -> Sight {
+    fn sight(self, at: Moment, fails: u8, passes: u8) -> Sight {
         let long = self.fails > 1 && at.micros().saturating_sub(self.since) >= FAILING;
         match self {
             _ if self.fails >= fails || (long && fails == IN_A_ROW) => Sight::Bad,
-            _ if self.passes >= IN_A_ROW => Sight::Good,
+            _ if self.passes >= passes => Sight::Good,
             _ => Sight::Between,
         }
     }
@@ -99,7 +105,8 @@ impl Run {
 
 impl Life {
     /// Takes an answer: a reading of 1 passes, any other number fails, none is an answer that could not be had.
-    pub fn step(&mut self, sign: Sign, input: Input) -> Vec<Beat> {
+    /// `check` names what the service says of itself.
+    pub fn step(&mut self, sign: Sign, check: &str, input: Input) -> Vec<Beat> {
         let Input::Reading(reading) = input else {
             // Late answers decide nothing, and without answers nobody knows: what is ill stays ill.
             return Vec::new();
@@ -116,10 +123,16 @@ impl Life {
             Sign::ServedVersion => (&mut self.version, once, IncidentKind::WrongModelVersion),
             Sign::ModelLoaded => (&mut self.model, once, IncidentKind::ModelLoadFailed),
             Sign::Dependency => (&mut self.dependency, IN_A_ROW, IncidentKind::DependencyDown),
-            Sign::Own => (&mut self.own, IN_A_ROW, IncidentKind::HalfAlive),
+            Sign::Own => {
+                let room = self.own.contains_key(check) || self.own.len() < CHECKS;
+                let run = self.own.entry(if room { check } else { "" }.to_owned()).or_default();
+                (run, IN_A_ROW, IncidentKind::HalfAlive)
+            }
         };
         run.take(at, passes);
-        let sight = if passes.is_none() { Sight::Unknown } else { run.sight(at, fails) };
+        // A service that has loaded its model says so once.
+        let enough = if sign == Sign::ModelLoaded { once } else { IN_A_ROW };
+        let sight = if passes.is_none() { Sight::Unknown } else { run.sight(at, fails, enough) };
         if sign != Sign::Serving {
             return self.turn(kind, at, self.joined(kind, sight)).into_iter().collect();
         }
@@ -146,7 +159,7 @@ impl Life {
             return sight;
         }
         let unwell = |run: &Run| run.fails.max(run.passes) > 0 && run.passes < IN_A_ROW;
-        let ill = [self.serving, self.instance, self.own].iter().any(unwell);
+        let ill = [&self.serving, &self.instance].into_iter().chain(self.own.values()).any(unwell);
         if ill { Sight::Between } else { Sight::Good }
     }
 
@@ -206,7 +219,7 @@ mod tests {
     use super::{Life, Sign};
     use crate::reading::{Input, Reading};
 
-    /// Answers every 15 s: a letter a sign (s serving, g ping, i instance, v version, m model, d dependency, o own, b a
+    /// Answers every 15 s: a letter a sign (s serving, g ping, i instance, v version, m model, d dependency, o and p own, b a
     /// start), upper case where it fails, `?` for no answer of the serving probe. What is within a pair of blanks comes at
     /// one moment.
     fn check(answers: &str) -> Vec<String> {
@@ -229,7 +242,10 @@ mod tests {
                     'b' => life.start(at).into_iter().collect(),
                     '-' => life.tick(at).into_iter().collect(),
                     '.' => Vec::new(),
-                    _ => life.step(sign, Input::Reading(Reading::new(at, value))),
+                    _ => {
+                        let name = letter.to_ascii_lowercase().to_string();
+                        life.step(sign, &name, Input::Reading(Reading::new(at, value)))
+                    }
                 };
                 told.extend(beats.iter().map(|beat| format!("{place} {} {}", beat.kind, beat.change.to)));
             }
@@ -248,6 +264,14 @@ mod tests {
         assert_eq!(check("O O O"), ["2 half_alive firing"], "it says so itself");
         assert_eq!(check("V"), ["0 wrong_model_version firing"]);
         assert_eq!(check("M"), ["0 model_load_failed firing"]);
+        assert_eq!(check("M . m"), ["0 model_load_failed firing", "2 model_load_failed cleared"], "it says so once");
+        assert_eq!(check("Op Op Op"), ["2 half_alive firing"], "another check that passes hides nothing");
+        assert_eq!(check("O P O p P"), Vec::<String>::new(), "nor do two that fail in turn make three");
+        assert_eq!(
+            check("Op Op Op p p p op op op"),
+            ["2 half_alive firing", "8 half_alive cleared"],
+            "each of them has to be well"
+        );
         assert_eq!(check("D D D"), ["2 dependency_down firing"]);
         assert_eq!(check("D D d"), Vec::<String>::new());
         assert_eq!(check("G G G G"), Vec::<String>::new(), "a ping alone is nobody's service");

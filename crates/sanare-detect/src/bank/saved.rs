@@ -14,7 +14,7 @@ use crate::quality::QualityWatch;
 use crate::threshold::Watch;
 
 /// The form of the states; the first byte of each.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// A bank that was saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
