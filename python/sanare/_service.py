@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sanare._errors import Error, NotStarted
 from sanare._native import native
+from sanare._service_logs import Counting
 from sanare._serving import measured
 
 if TYPE_CHECKING:
@@ -420,6 +421,23 @@ class Service:
         refused = here.rows(signal, _columns(features), _columns(predictions))
         if refused is not None:
             self._tell(f"`{signal}`: {refused}")
+
+    def log(self, line: str) -> None:
+        """Counts a line that the program logs by the patterns of `[[service.NAME.log]]` that name no file. Of the line
+        itself only a masked template is kept.
+        """
+        here = self._native if self._process == os.getpid() else self._connect()
+        refused = here.log(line)
+        if refused is not None:
+            self._tell(f"a line of a log: {refused}")
+
+    def follow(self, logger: logging.Logger | None = None, level: int = logging.INFO) -> logging.Handler:
+        """Counts what a logger handles, the root logger's if none is given, from `level` on. No level is changed; take
+        the handler away again with `removeHandler`.
+        """
+        handler = Counting(self.log, level)
+        (logger or logging.getLogger()).addHandler(handler)
+        return handler
 
     def deployed(self, version: str, before: str | None = None) -> None:
         """Reports that a version is live now."""

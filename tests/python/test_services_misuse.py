@@ -237,7 +237,7 @@ def test_the_example_of_the_manual_is_a_configuration(tmp_path: Path) -> None:
     (tmp_path / "sanare.toml").write_text(example)
     (tmp_path / "probe.json").write_text("{}")
     code, said = command(tmp_path, "check")
-    assert (code, "fraud: 1 rules, 1 probes, 1 queries" in said) == (0, True), said
+    assert (code, "fraud: 2 rules, 1 probes, 1 queries" in said) == (0, True), said
     code, said = command(tmp_path, "simulate", "fraud", "p99", "--changed")
     assert (code, "proposed: rollback_model" in said) == (0, True), said
 

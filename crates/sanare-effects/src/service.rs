@@ -10,6 +10,7 @@ mod world;
 pub mod adapter;
 pub mod callback;
 pub mod command;
+pub mod follow;
 pub mod http;
 pub mod message;
 pub mod mlflow;

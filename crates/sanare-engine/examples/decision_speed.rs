@@ -106,6 +106,7 @@ fn symptom(number: usize, clock: &dyn sanare_core::port::Clock) -> Result<Sympto
         severity: None,
         condition: Condition::Firing,
         labels: Vec::new(),
+        about: Vec::new(),
         evidence: vec![(Observation::accept(draft, stamp)?, 1.0)],
         flags: BTreeSet::new(),
         inhibited_by: None,

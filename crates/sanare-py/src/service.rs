@@ -445,6 +445,12 @@ impl NativeService {
         self.0.served(path, Duration::try_from_secs_f64(seconds).unwrap_or_default(), failed);
     }
 
+    /// Takes a line of a log. `None`: it is counted; a text: why not.
+    fn log(&self, line: &Bound<'_, PyAny>) -> Option<String> {
+        let Ok(text) = line.cast::<PyString>() else { return Some(self.refused("is no text")) };
+        self.0.log(&text.to_string_lossy()).err().map(|invalid| invalid.to_string())
+    }
+
     /// Takes rows, column by column. `None`: they are taken; a text: why not. An illegal name is an error.
     fn rows(
         &self,

@@ -13,6 +13,7 @@ mod hands;
 mod healer;
 mod house;
 mod memoir;
+mod logs;
 mod operation;
 mod pulse;
 mod queue;

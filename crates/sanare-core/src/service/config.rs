@@ -5,8 +5,10 @@
 
 mod check;
 mod drift;
+mod log;
 mod map;
 mod notify;
+mod model;
 mod probe;
 mod quiet;
 mod reader;
@@ -34,7 +36,9 @@ use crate::settings::{SettingsFile, Trouble};
 
 pub use check::{Obstacle, obstacles};
 pub use drift::{ColumnSettings, DriftSettings};
+pub use log::LogSettings;
 pub use map::{AlertMap, find};
+pub use model::{AGE, ASKED_EVERY, ModelSettings, NamedModel, SETTLE};
 pub use notify::{RouteSettings, Way};
 pub use probe::{Method, ProbeRole, ProbeSettings};
 pub use quiet::{InhibitSettings, MaintenanceSettings};
@@ -94,6 +98,10 @@ pub struct ServiceSettings {
     pub qualities: Vec<QualitySettings>,
     /// Profiles and their references.
     pub drifts: Vec<DriftSettings>,
+    /// Patterns in log lines.
+    pub logs: Vec<LogSettings>,
+    /// Its model in a registry.
+    pub model: Option<ModelSettings>,
     /// Queries.
     pub queries: Vec<QuerySettings>,
     /// Read-only checks.
@@ -203,6 +211,7 @@ impl Configuration {
             };
             service.unique(&at);
             service.references(&self.prometheus, &at);
+            service.model_is_known(&self.registries, &at);
             for other in service.depends_on.iter().filter(|other| !self.services.contains_key(*other)) {
                 at(service.line, "depends_on", format!("there is no [service.{other}]"));
             }
@@ -278,12 +287,13 @@ impl Configuration {
 impl ServiceSettings {
     /// Names are unique in their list.
     fn unique(&self, at: &dyn Fn(usize, &str, String)) {
-        let lists: [(&str, Vec<(&str, usize)>); 6] = [
+        let lists: [(&str, Vec<(&str, usize)>); 7] = [
             ("probe", self.probes.iter().map(|one| (one.name.as_str(), one.line)).collect()),
             ("rule", self.rules.iter().map(|one| (one.id.as_str(), one.line)).collect()),
             ("budget", self.budgets.iter().map(|one| (one.id.as_str(), one.line)).collect()),
             ("quality", self.qualities.iter().map(|one| (one.id.as_str(), one.line)).collect()),
             ("drift", self.drifts.iter().map(|one| (one.signal.as_str(), one.line)).collect()),
+            ("log", self.logs.iter().map(|one| (one.signal.as_str(), one.line)).collect()),
             ("diagnostic", self.diagnostics.iter().map(|one| (one.id.as_str(), one.line)).collect()),
         ];
         for (list, names) in lists {
@@ -346,6 +356,44 @@ impl ServiceSettings {
         }
     }
 
+    /// The model's registry is there, and something reads what is served.
+    fn model_is_known(&self, registries: &BTreeMap<String, Server>, at: &dyn Fn(usize, &str, String)) {
+        let Some(model) = &self.model else { return };
+        let mut targets = self.targets.iter().map(|target| &target.adapter);
+        let by_target = targets.find_map(|adapter| match adapter {
+            AdapterSettings::Mlflow { served, .. } => Some(served.as_ref()),
+            _ => None,
+        });
+        match &model.named {
+            Some(named) if !registries.contains_key(&named.registry) => {
+                at(model.line, "model.registry", format!("there is no [registry.{}]", named.registry));
+            }
+            None if by_target.is_none() => {
+                at(model.line, "model.registry", "is missing, and no target by mlflow names one".to_owned());
+            }
+            _ => {}
+        }
+        match model.served.as_ref() {
+            Some(name) => match self.probe(name) {
+                None => at(model.line, "model.served", format!("there is no probe `{name}`")),
+                Some(probe) if probe.version_pointer.is_none() => {
+                    at(model.line, "model.served", format!("probe `{name}` has no `version_pointer`"));
+                }
+                Some(_) => {}
+            },
+            None if by_target.flatten().is_none() && model.max_age.is_none() => {
+                at(model.line, "model.served", "is missing, and so is `max_age`: nothing would be compared".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    /// Whether it has a model in a registry.
+    pub fn has_model(&self) -> bool {
+        self.model.is_some()
+            || self.targets.iter().any(|target| matches!(target.adapter, AdapterSettings::Mlflow { .. }))
+    }
+
     /// A probe by its name.
     pub fn probe(&self, name: &str) -> Option<&ProbeSettings> {
         self.probes.iter().find(|probe| probe.name == name)
@@ -358,10 +406,13 @@ fn service(application: Application, mut table: Table<'_>, registries: &BTreeMap
     let depends_on = table.names::<Application>("depends_on").unwrap_or_default();
     let watch = table.names::<Signal>("watch").unwrap_or_default();
     let probes = table.tables("probe").into_iter().filter_map(probe::probe).collect();
-    let rules = table.tables("rule").into_iter().filter_map(rule::rule).collect();
+    let mut rules: Vec<RuleSettings> = table.tables("rule").into_iter().filter_map(rule::rule).collect();
     let budgets = table.tables("budget").into_iter().filter_map(rule::budget).collect();
     let qualities = table.tables("quality").into_iter().filter_map(rule::quality).collect();
     let drifts = table.tables("drift").into_iter().filter_map(drift::drift).collect();
+    let logs = table.tables("log").into_iter().filter_map(log::log).collect();
+    let model = table.table("model").map(model::model);
+    rules.extend(model.as_ref().and_then(ModelSettings::rule));
     let queries = table.tables("query").into_iter().filter_map(watch::query).collect();
     let diagnostics = table.tables("diagnostic").into_iter().filter_map(watch::diagnostic).collect();
     let mut targets = Vec::new();
@@ -384,6 +435,8 @@ fn service(application: Application, mut table: Table<'_>, registries: &BTreeMap
         budgets,
         qualities,
         drifts,
+        logs,
+        model,
         queries,
         diagnostics,
         targets,

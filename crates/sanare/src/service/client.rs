@@ -16,6 +16,7 @@ use sanare_detect::drift::reference::Cells;
 use super::gather::Rows;
 use super::hands::{Capability, Function};
 use super::healer::{Healer, locked};
+use super::logs::{self, Counter};
 use super::queue::{Queue, Stats};
 use super::references::{Reference, References};
 
@@ -44,6 +45,7 @@ pub(super) struct Reporter {
     paths: Mutex<BTreeMap<String, Path>>,
     references: Arc<References>,
     rows: Rows,
+    logs: Vec<Counter>,
     /// What this program said last of which version is live.
     live: Mutex<Option<Version>>,
 }
@@ -83,7 +85,8 @@ impl Service {
         healer: Healer,
     ) -> Self {
         let (paths, rows, live) = (Mutex::default(), Rows::default(), Mutex::default());
-        let reporter = Reporter { application, options, queue, clock, paths, references, rows, live };
+        let logs = Counter::of_program(healer.setup(), &application);
+        let reporter = Reporter { application, options, queue, clock, paths, references, rows, logs, live };
         Self { reporter: Arc::new(reporter), healer }
     }
 
@@ -169,6 +172,23 @@ impl Service {
     pub fn deployed(&self, before: Option<Version>, after: Version) -> Result<(), Invalid> {
         *locked(&self.reporter.live) = Some(after.clone());
         self.report(&Signal::parse("deployed")?, ObservedValue::Deployment { before, after }, More::default());
+        Ok(())
+    }
+
+    /// Takes a line that the program logs: it is counted by the patterns that are configured without a file, every ten
+    /// seconds.
+    ///
+    /// # Errors
+    /// [`Invalid`] where there is no such pattern; it is counted as a refused value.
+    pub fn log(&self, line: &str) -> Result<(), Invalid> {
+        let reporter = &self.reporter;
+        if reporter.logs.is_empty() {
+            reporter.queue.refuse();
+            let name = reporter.application.as_str();
+            return Err(Invalid::quoting("log", name, "it has no pattern for what the program itself logs"));
+        }
+        let line = logs::start(line);
+        reporter.logs.iter().for_each(|counter| counter.take(line));
         Ok(())
     }
 
@@ -302,6 +322,12 @@ impl Reporter {
         self.send_paths();
         let now = Moment::from_millis(self.clock.now());
         let known = |signal: &Signal| self.references.get(&(self.application.clone(), signal.clone()));
+        if !self.clock.is_broken() {
+            self.logs
+                .iter()
+                .filter_map(|counter| counter.ended(&self.application, now))
+                .for_each(|it| self.queue.put(it));
+        }
         for (signal, profile) in self.rows.beat(now, ending, known) {
             match profile {
                 Ok(profile) => self.report(&signal, ObservedValue::Drift(Box::new(profile)), More::default()),

@@ -1,6 +1,6 @@
 //! The configuration as detectors want it; what a detector refuses is told with the line that it stands on.
 
-use sanare_core::service::config::{Bound, CountForm, ProbeRole};
+use sanare_core::service::config::{ASKED_EVERY, Bound, CountForm, ProbeRole};
 use sanare_core::service::moment::DAY;
 use sanare_core::service::{Invalid, Signal, Source};
 use sanare_core::settings::Trouble;
@@ -19,6 +19,16 @@ use super::setup::{Setup, trouble};
 pub(super) const CLIENT: &str = "client";
 /// The door of our own probes.
 pub(super) const PROBE: &str = "probe";
+/// The door of what registries say.
+pub(super) const REGISTRY: &str = "registry";
+/// The door of followed log files.
+pub(super) const LOG: &str = "log";
+/// Whether the registry has the version that its alias names, ready to be loaded: said whenever it answers.
+pub(super) const READY: &str = "registry_version_ready";
+/// Whether that version is the one that is served.
+pub(super) const SERVED: &str = "registry_served";
+/// Whether the service has its model: what it says of itself under this name.
+pub(super) const LOADED: &str = "model_loaded";
 /// The door of what persons say.
 pub(super) const PERSON: &str = "person";
 
@@ -108,6 +118,19 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
                 }
             }
         }
+        if let Ok(signal) = Signal::parse(LOADED) {
+            settings.signs.push(HealthSign { application: application.clone(), signal, sign: Sign::ModelLoaded });
+        }
+        if service.has_model() {
+            let (ready, served) = (Signal::parse(READY), Signal::parse(SERVED));
+            if let (Ok(ready), Ok(signal)) = (ready, served) {
+                let every = Some(ASKED_EVERY);
+                settings.expects.insert(ready.clone(), Expect { every, ..Expect::default() });
+                settings.watched.insert((application.clone(), ready));
+                let (application, sign) = (application.clone(), Sign::ServedVersion);
+                settings.signs.push(HealthSign { application, signal, sign });
+            }
+        }
         settings.watched.extend(service.watch.iter().map(|signal| (application.clone(), signal.clone())));
     }
     // Nobody asks for a while: that says nothing of the service, whose count of requests goes on being 0.
@@ -117,7 +140,7 @@ pub fn detectors(setup: &Setup) -> Result<Settings, Vec<Trouble>> {
         }
     }
     // What we ask for ourselves, what calls of this process bring, and what is told at a terminal comes in its order.
-    let own = [CLIENT, PROBE, PERSON, COMMAND].into_iter().map(str::to_owned);
+    let own = [CLIENT, PROBE, PERSON, COMMAND, REGISTRY, LOG].into_iter().map(str::to_owned);
     let pulled = setup.configuration.prometheus.keys().map(|name| prometheus_source(name));
     for source in own.chain(pulled) {
         if let Ok(source) = Source::parse(source) {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sanare_core::model::setup::KeyPlace;
 use sanare_core::service::config::{
     self, AdapterSettings, Address, Check, Configuration, DiagnosticSettings, HeaderValue, HttpSettings, Method,
-    ProbeSettings, SecretRef, Server, TargetSettings,
+    ModelSettings, ProbeSettings, SecretRef, Server, TargetSettings,
 };
 use sanare_core::service::declaration::{Declaration, Written};
 use sanare_core::service::port::{Adapter, Diagnostic, Intent, Probe};
@@ -25,6 +25,7 @@ use sanare_effects::service::{Endpoint, Secret, command, http, mlflow, probe, pr
 use sanare_effects::task::{Task, TaskEnd, run};
 
 use super::courier::{self, Route};
+use super::logs::Files;
 use super::setup::{Setup, trouble};
 
 /// A function of the owner's program. What it did is known by what it says; an error is "nobody knows".
@@ -62,6 +63,9 @@ pub(super) struct Watched {
     pub registry: Arc<Registry>,
     pub model: Arc<Model>,
     pub served: Option<Arc<dyn Probe>>,
+    pub component: Component,
+    /// How long the service may take to load what the alias newly names.
+    pub settle: u64,
 }
 
 /// Everything that reaches out.
@@ -72,6 +76,7 @@ pub(super) struct Hands {
     pub pulls: Vec<Pulled>,
     pub models: BTreeMap<Application, Watched>,
     pub routes: Vec<Route>,
+    pub logs: Arc<Mutex<Files>>,
     diagnostics: BTreeMap<String, Arc<dyn Diagnostic>>,
 }
 
@@ -79,6 +84,7 @@ impl Hands {
     /// Makes them all; nothing is asked and nothing is sent.
     pub fn of(setup: &Setup) -> Result<Self, Vec<Trouble>> {
         let mut hands = Self::default();
+        let mut files = Files::default();
         let mut troubles = Vec::new();
         let configuration = &setup.configuration;
         for (application, service) in &configuration.services {
@@ -110,6 +116,11 @@ impl Hands {
                     Err(invalid) => wrong(settings.line, "diagnostic".to_owned(), invalid),
                 }
             }
+            for settings in &service.logs {
+                if let Err(invalid) = files.add(setup, application, settings) {
+                    wrong(settings.line, "log".to_owned(), invalid);
+                }
+            }
             // What a rollback makes the service load by stands before it in the order of actions.
             for target in &service.targets {
                 match hands.target(application, target, configuration) {
@@ -124,6 +135,11 @@ impl Hands {
                     }
                 }
             }
+            if let Some(settings) = &service.model
+                && let Err(invalid) = hands.model(application, settings, configuration)
+            {
+                wrong(settings.line, "model".to_owned(), invalid);
+            }
         }
         for settings in &configuration.routes {
             match courier::way(&settings.way) {
@@ -135,7 +151,36 @@ impl Hands {
                 }
             }
         }
+        hands.logs = Arc::new(Mutex::new(files));
         if troubles.is_empty() { Ok(hands) } else { Err(troubles) }
+    }
+
+    /// A model that is looked at as its own table says, and for the rest as the target that rolls it back.
+    fn model(
+        &mut self,
+        application: &Application,
+        settings: &ModelSettings,
+        configuration: &Configuration,
+    ) -> Result<(), Invalid> {
+        let of_target = self.models.remove(application);
+        let served = settings.served.as_ref().and_then(|name| self.probe(application, name));
+        let served = served.or_else(|| of_target.as_ref().and_then(|watched| watched.served.clone()));
+        let (registry, model) = match &settings.named {
+            Some(named) => {
+                let server = configuration.registries.get(&named.registry);
+                let server = server.ok_or_else(|| Invalid::new("registry", "is not configured"))?;
+                (Arc::new(registry_of(server)?), Arc::new(Model::new(&named.model, &named.alias)?))
+            }
+            None => match &of_target {
+                Some(watched) => (Arc::clone(&watched.registry), Arc::clone(&watched.model)),
+                None => return Err(Invalid::new("registry", "is missing")),
+            },
+        };
+        let component = settings.component.clone().or_else(|| of_target.map(|watched| watched.component));
+        let component = component.unwrap_or_default();
+        self.models
+            .insert(application.clone(), Watched { registry, model, served, component, settle: settings.settle });
+        Ok(())
     }
 
     pub fn probe(&self, application: &Application, name: &str) -> Option<Arc<dyn Probe>> {
@@ -231,6 +276,8 @@ impl Hands {
                     registry: Arc::new(registry_of(server)?),
                     model: Arc::new(model),
                     served: served.clone(),
+                    component: target.component.clone(),
+                    settle: config::SETTLE,
                 };
                 self.models.insert(application.clone(), watched);
                 hand(Arc::new(made.declared(&target.declared)?), served)

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use sanare_core::service::moment::MINUTE;
+use sanare_core::service::config::{AGE, ASKED_EVERY};
+use sanare_core::service::moment::SECOND;
 use sanare_core::service::{
-    Application, Component, Draft, Health, Identity, Labels, Mark, Moment, ObservationKind, ObservedValue, Signal,
+    Application, Component, Draft, Health, Identity, Mark, Moment, ObservationKind, ObservedValue, Signal, Text,
     Version,
 };
-use sanare_effects::service::mlflow::registry::Alias;
+use sanare_effects::service::mlflow::registry::{Alias, Known, VersionState};
 
 use serde::{Deserialize, Serialize};
 
-use super::detectors::{instance_signal, probe_signal, prometheus_source};
-use super::hands::Hands;
+use super::detectors::{LOG, READY, REGISTRY, SERVED, instance_signal, probe_signal, prometheus_source};
+use super::hands::{Hands, Watched};
+use super::healer::locked;
 
 /// When each was asked last, and what it said.
 #[derive(Debug, Default)]
@@ -27,7 +29,8 @@ pub(super) struct Pulse {
 #[serde(deny_unknown_fields)]
 pub(super) struct Starts {
     started: Vec<(Application, Component, String)>,
-    aliases: BTreeMap<Application, Version>,
+    /// What each alias named when it was looked at last, and since when it was seen to name that.
+    aliases: BTreeMap<Application, (Option<Version>, Moment)>,
 }
 
 impl Starts {
@@ -57,8 +60,8 @@ pub(super) struct Heard {
     pub told: Vec<((Application, String), Identity)>,
 }
 
-/// How often a registry is asked.
-const REGISTRY: u64 = MINUTE;
+/// The alias, when it moved.
+const ALIAS: &str = "registry_alias";
 
 impl Pulse {
     fn is_due(&mut self, key: String, every: u64, now: Moment) -> bool {
@@ -110,6 +113,8 @@ impl Pulse {
         }
         self.pull(hands, now, &mut heard);
         self.look_at_registries(hands, now, &mut heard);
+        let counts = locked(&hands.logs).beat(now);
+        heard.readings.extend(counts.into_iter().map(|draft| (LOG.to_owned(), draft)));
         heard
     }
 
@@ -140,23 +145,86 @@ impl Pulse {
         }
     }
 
-    /// An alias that moved is a version that went live; who moved it is told by our own receipts.
+    /// An alias that moved is a version that went live; who moved it is told by our own receipts. A registry that cannot
+    /// be read says nothing: its signals stay away.
     fn look_at_registries(&mut self, hands: &Hands, now: Moment, heard: &mut Heard) {
         for (application, watched) in &hands.models {
-            if !self.is_due(format!("registry {application}"), REGISTRY, now) {
+            if !self.is_due(format!("registry {application}"), ASKED_EVERY, now) {
                 continue;
             }
-            let Ok(Alias::At(version)) = watched.registry.alias(&watched.model) else { continue };
-            let before = self.starts.aliases.insert(application.clone(), version.clone());
-            if before.as_ref() == Some(&version) {
-                continue;
+            let Ok(state) = watched.registry.state(&watched.model) else { continue };
+            let mut tell = |name: &str, value: ObservedValue| {
+                if let Ok(signal) = Signal::parse(name) {
+                    let draft = Draft::new(application.clone(), signal, value);
+                    let draft = Draft { component: watched.component.clone(), event_time: Some(now), ..draft };
+                    heard.readings.push((REGISTRY.to_owned(), draft));
+                }
+            };
+            let known = match &state.version {
+                Some(VersionState::Known(known)) => Some(known),
+                _ => None,
+            };
+            let is_ready = known.is_some_and(Known::is_ready);
+            tell(READY, ObservedValue::metric(f64::from(u8::from(is_ready))));
+            if let Some(created) = known.and_then(|known| known.created) {
+                tell(AGE, ObservedValue::metric(seconds(now.since(created))));
             }
-            let Ok(signal) = Signal::parse("registry_alias") else { continue };
-            let value = ObservedValue::Deployment { before, after: version };
-            let draft = Draft::new(application.clone(), signal, value);
-            heard
-                .readings
-                .push(("registry".to_owned(), Draft { event_time: Some(now), labels: Labels::default(), ..draft }));
+            let alias = match state.alias {
+                Alias::At(version) => Some(version),
+                Alias::Absent => None,
+            };
+            let before = self.starts.aliases.get(application).cloned();
+            let since = match &before {
+                Some((known, since)) if *known == alias => *since,
+                _ => now,
+            };
+            self.starts.aliases.insert(application.clone(), (alias.clone(), since));
+            if let Some(after) = &alias {
+                let known = before.map(|(version, _)| version);
+                if known.as_ref() != Some(&alias) {
+                    // Seen for the first time it is no change: nobody knows since when it stands there.
+                    let before = known.unwrap_or_else(|| alias.clone());
+                    tell(ALIAS, ObservedValue::Deployment { before, after: after.clone() });
+                }
+            }
+            if let Some((status, detail)) = compare(watched, alias.as_ref(), is_known(&state.version), now.since(since))
+            {
+                tell(SERVED, ObservedValue::Health { status, detail: Some(Text::of(&detail)) });
+            }
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the age of a model is far below 2^53 seconds")]
+fn seconds(micros: u64) -> f64 {
+    (micros / SECOND) as f64
+}
+
+fn is_known(version: &Option<VersionState>) -> bool {
+    matches!(version, Some(VersionState::Known(_)))
+}
+
+/// What is served against what the registry names; nothing where either cannot be read, or the service may still be loading
+/// what the alias has named for so long.
+fn compare(watched: &Watched, alias: Option<&Version>, is_known: bool, named_for: u64) -> Option<(Health, String)> {
+    let answered = watched.served.as_ref()?.ask();
+    let served = answered.identity.get(Mark::ServedVersion).and_then(|text| Version::parse(text).ok());
+    let Some(served) = served else { return Some((Health::Unknown, "what is served cannot be read".to_owned())) };
+    let name = watched.model.alias();
+    if alias == Some(&served) {
+        return Some(match is_known {
+            true => (Health::Pass, format!("{served} is served, as `{name}` names it")),
+            false => (Health::Fail, format!("{served} is served, and the registry has no such version")),
+        });
+    }
+    match (watched.registry.version(&watched.model, &served).ok()?, alias) {
+        (VersionState::Absent, _) => {
+            Some((Health::Fail, format!("{served} is served, and the registry has no such version")))
+        }
+        (VersionState::Known(_), None) => Some((Health::Unknown, format!("there is no alias `{name}`"))),
+        (VersionState::Known(_), Some(_)) if named_for < watched.settle => None,
+        (VersionState::Known(_), Some(alias)) => {
+            Some((Health::Fail, format!("{served} is served, and `{name}` names {alias}")))
         }
     }
 }

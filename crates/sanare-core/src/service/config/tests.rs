@@ -82,6 +82,27 @@ fn drift_is_of_a_reference_and_columns_are_as_they_can_be() {
 }
 
 #[test]
+fn patterns_are_linear_and_models_are_named_whole() {
+    let log = |pattern: &str| {
+        within(&format!("[[service.fraud.log]]\nsignal = \"s\"\npattern = '{pattern}'\nfile = \"app.log\"\n"))
+    };
+    assert_eq!(log("(?i)out of memory|OOM"), "fine");
+    assert!(log("(").contains("no pattern: unclosed group"));
+    assert!(log("a*").contains("it fits every line"));
+    assert!(log("(?=x)").contains("look-around"));
+    assert!(within("[[service.fraud.log]]\nsignal = \"s\"\n").contains("`service.fraud.log.pattern`: is missing"));
+    let model = |more: &str| {
+        let registry = "[registry.main]\nurl = \"https://m.internal\"\n";
+        within(&format!("[service.fraud.model]\nregistry = \"main\"\nmodel = \"fraud\"\n{more}\n{registry}"))
+    };
+    assert!(model("").contains("goes with `model` and `alias`"));
+    assert!(model("alias = \"champion\"").contains("nothing would be compared"));
+    assert!(model("alias = \"champion\"\nserved = \"score\"").contains("probe `score` has no `version_pointer`"));
+    assert_eq!(model("alias = \"champion\"\nmax_age = \"30d\""), "fine");
+    assert!(within("[service.fraud.model]\nmax_age = \"30d\"\n").contains("and no target by mlflow names one"));
+}
+
+#[test]
 fn an_adapter_that_is_not_built_says_so() {
     let text =
         "[service.fraud.target.application]\nrestart_component = { adapter = \"systemd\", unit = \"f.service\" }\n";

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sanare_core::service::{Invalid, Version};
+use sanare_core::service::{Invalid, Moment, Version};
 use serde_json::{Value as Json, json};
 
 use crate::service::client::{Answer, Call, Reply};
@@ -58,6 +58,8 @@ pub struct Known {
     pub tags: BTreeMap<String, String>,
     /// The run that it came from.
     pub run: Option<String>,
+    /// When it was made, where the registry says so.
+    pub created: Option<Moment>,
 }
 
 impl Known {
@@ -188,7 +190,11 @@ impl Registry {
                     }
                 }
                 let status = text("status").unwrap_or("READY").to_owned();
-                Ok(VersionState::Known(Known { status, tags, run: text("run_id").map(str::to_owned) }))
+                // Milliseconds, as a number or, as protocol buffers write them, as a text.
+                let created = at("creation_timestamp");
+                let created = created.and_then(|at| at.as_u64().or_else(|| at.as_str()?.parse().ok()));
+                let created = created.filter(|millis| *millis > 0).map(Moment::from_millis);
+                Ok(VersionState::Known(Known { status, tags, run: text("run_id").map(str::to_owned), created }))
             }
             404 if code(&answer) == "RESOURCE_DOES_NOT_EXIST" => Ok(VersionState::Absent),
             _ => Err(declined(&answer)),

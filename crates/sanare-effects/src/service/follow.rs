@@ -1,0 +1,214 @@
+//! A log file that is followed: whole lines as they come, through rotation, truncation and half lines, in bounded memory
+//! (S30).
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::regular_file;
+
+/// Bytes of a line; what stands behind them is passed over.
+pub const LINE: usize = 16 * 1024;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
+/// Bytes that one look reads at most, so that a flood holds nobody up.
+const LOOK: u64 = 8 << 20;
+
+/// A file that is followed from where it ends when it is first seen.
+#[derive(Debug)]
+pub struct Follow {
+    path: PathBuf,
+    open: Option<Open>,
+    /// Whether a file that turns up is read from its beginning: it is a new one.
+    from_start: bool,
+    /// A line without its end.
+    half: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    device: u64,
+    inode: u64,
+    position: u64,
+}
+
+impl Follow {
+    /// Follows a file; it need not be there yet.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), open: None, from_start: false, half: Vec::new() }
+    }
+
+    /// Gives each line that has come since the last look, without its end, cut at [`LINE`] bytes.
+    ///
+    /// # Errors
+    /// Whatever the system says; then nobody knows what was logged.
+    pub fn look(&mut self, mut line: impl FnMut(&[u8])) -> std::io::Result<()> {
+        let mut left = LOOK;
+        // At most an old file and the new one in its place.
+        for _ in 0..2 {
+            if self.open.is_none() {
+                self.open = Some(self.enter()?);
+            }
+            if !self.drain(&mut left, &mut line)? {
+                return Ok(());
+            }
+            let there = match std::fs::metadata(&self.path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    // It was taken away: what is written to it still arrives, until another one stands in its place.
+                    self.from_start = true;
+                    return Err(error);
+                }
+                there => there?,
+            };
+            let same = self.open.as_ref().is_some_and(|open| (open.device, open.inode) == (there.dev(), there.ino()));
+            if same {
+                return Ok(());
+            }
+            // The old file will not end its last line.
+            if !self.half.is_empty() {
+                line(&std::mem::take(&mut self.half));
+            }
+            (self.open, self.from_start) = (None, true);
+        }
+        Ok(())
+    }
+
+    fn enter(&self) -> std::io::Result<Open> {
+        let mut file = regular_file::open(&self.path)?;
+        let about = file.metadata()?;
+        let position = if self.from_start { 0 } else { file.seek(SeekFrom::End(0))? };
+        Ok(Open { file, device: about.dev(), inode: about.ino(), position })
+    }
+
+    /// Reads to the end; whether it got there.
+    fn drain(&mut self, left: &mut u64, line: &mut impl FnMut(&[u8])) -> std::io::Result<bool> {
+        let Some(open) = &mut self.open else { return Ok(true) };
+        if open.file.metadata()?.len() < open.position {
+            // Copied away and truncated: what was half will not be whole.
+            open.position = open.file.seek(SeekFrom::Start(0))?;
+            self.half.clear();
+        }
+        let mut chunk = vec![0; CHUNK];
+        while *left > 0 {
+            let count = open.file.read(&mut chunk)?;
+            if count == 0 {
+                return Ok(true);
+            }
+            open.position += count as u64;
+            *left = left.saturating_sub(count as u64);
+            let mut rest = chunk.get(..count).unwrap_or_default();
+            while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                let (begin, after) = rest.split_at(end);
+                keep(&mut self.half, begin);
+                line(self.half.strip_suffix(b"\r").unwrap_or(&self.half));
+                self.half.clear();
+                rest = after.get(1..).unwrap_or_default();
+            }
+            keep(&mut self.half, rest);
+        }
+        Ok(false)
+    }
+}
+
+fn keep(half: &mut Vec<u8>, more: &[u8]) {
+    let room = LINE.saturating_sub(half.len());
+    half.extend_from_slice(more.get(..room.min(more.len())).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::path::PathBuf;
+
+    use super::{Follow, LINE};
+
+    struct Log {
+        folder: PathBuf,
+        follow: Follow,
+    }
+
+    impl Log {
+        fn new(name: &str, before: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("sanare-follow-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            let mut log = Self { follow: Follow::new(&folder.join("log")), folder };
+            log.write(before);
+            assert_eq!(log.look(), Vec::<String>::new(), "what was there before is not counted");
+            log
+        }
+
+        fn write(&self, bytes: impl AsRef<[u8]>) {
+            let path = self.folder.join("log");
+            let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).expect("a file");
+            file.write_all(bytes.as_ref()).expect("written");
+        }
+
+        fn look(&mut self) -> Vec<String> {
+            let mut lines = Vec::new();
+            drop(self.follow.look(|line| lines.push(String::from_utf8_lossy(line).into_owned())));
+            lines
+        }
+    }
+
+    impl Drop for Log {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.folder));
+        }
+    }
+
+    #[test]
+    fn lines_come_whole_and_once() {
+        let mut log = Log::new("whole", "old\nhalf of the o");
+        log.write("ld one\nfirst\r\nsec");
+        assert_eq!(log.look(), ["ld one", "first"]);
+        assert_eq!(log.look(), Vec::<String>::new());
+        log.write(b"ond\n\nb\xffd\n");
+        assert_eq!(log.look(), ["second", "", "b\u{fffd}d"], "what is no UTF-8 is a line all the same");
+    }
+
+    #[test]
+    fn a_rotated_file_is_read_to_its_end_and_the_new_one_from_its_beginning() {
+        let mut log = Log::new("rotated", "");
+        log.write("one\ntw");
+        assert_eq!(log.look(), ["one"]);
+        log.write("o\nthree without an end");
+        std::fs::rename(log.folder.join("log"), log.folder.join("log.1")).expect("renamed");
+        assert_eq!(log.look(), ["two"], "nothing stands in its place yet");
+        assert!(log.follow.look(|_| {}).is_err(), "and nobody knows what is logged");
+        log.write("four\n");
+        assert_eq!(log.look(), ["three without an end", "four"]);
+    }
+
+    #[test]
+    fn a_truncated_file_is_read_from_its_beginning() {
+        let mut log = Log::new("truncated", "a long line that was there before\n");
+        log.write("one\nha");
+        assert_eq!(log.look(), ["one"]);
+        let file = std::fs::OpenOptions::new().write(true).open(log.folder.join("log")).expect("a file");
+        file.set_len(0).expect("truncated");
+        assert_eq!(log.look(), Vec::<String>::new());
+        log.write("two\n");
+        assert_eq!(log.look(), ["two"]);
+    }
+
+    #[test]
+    fn a_line_without_end_takes_no_more_room_than_a_line() {
+        let mut log = Log::new("endless", "");
+        for _ in 0..64 {
+            log.write(vec![b'x'; 1 << 20]);
+            assert_eq!(log.look(), Vec::<String>::new());
+        }
+        assert!(log.follow.half.capacity() <= 4 * LINE);
+        log.write("\nnext\n");
+        assert_eq!(log.look().iter().map(String::len).collect::<Vec<_>>(), [LINE, 4]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_followed() {
+        for path in ["/dev/zero", "/", "/no/such/file"] {
+            assert!(Follow::new(std::path::Path::new(path)).look(|_| {}).is_err(), "{path}");
+        }
+    }
+}
