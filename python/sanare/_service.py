@@ -227,6 +227,10 @@ class Healer:
         """What these detectors would have opened in what was recorded. Nothing is stored, told or done."""
         return dict(self._ask(self._here().replay, application, None if since is None else _seconds(since)))
 
+    def reload(self) -> list[dict[str, Any]]:
+        """Reads the configuration again: checked whole, then swapped, or left as it was with an error. What changed."""
+        return list(self._ask(self._here().reload))
+
     def explain(self, case: Mapping[str, Any] | str) -> dict[str, Any]:
         """What policy says of a case, or now of the last proposal of an incident, and every rule's part in it."""
         here = self._here()

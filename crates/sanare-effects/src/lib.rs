@@ -4,6 +4,7 @@
 
 pub mod apply;
 pub mod model;
+pub mod hangup;
 pub mod private_file;
 pub mod process;
 pub mod project;

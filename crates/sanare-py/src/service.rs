@@ -288,6 +288,12 @@ impl NativeHealer {
         plain(py, &detected)
     }
 
+    /// Reads the configuration again; what changed.
+    fn reload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let changed = quietly(py, || self.0.reload())?.map_err(failed)?;
+        plain(py, &changed)
+    }
+
     /// Keeps what detection knows, so that another process goes on with it at once.
     fn rest(&self, py: Python<'_>) -> PyResult<()> {
         quietly(py, || self.0.rest())?.map_err(failed)

@@ -28,8 +28,9 @@ pub use detectors::detectors;
 pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
-    NotReplayed, NotSilenced, NotSimulated, Simulated, Target, Undelivered, WouldOpen, checked, simulate, word,
+    Asked, Changed, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
+    NotReloaded, NotReplayed, NotSilenced, NotSimulated, Simulated, Target, Undelivered, WouldOpen, checked, simulate,
+    word,
 };
 pub use queue::Stats;
 pub use references::{Learned, NotLearned};

@@ -55,6 +55,6 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit>
 fn of(context: &Context, application: &str) -> Result<(Healer, Application), Exit> {
     let application = Application::parse(application).map_err(Exit::usage)?;
     let healer = context.healer()?;
-    stop::known(healer.setup(), &application)?;
+    stop::known(&healer.setup(), &application)?;
     Ok((healer, application))
 }

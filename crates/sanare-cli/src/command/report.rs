@@ -20,7 +20,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     let since = arguments.since.as_deref().map(ledger::time).transpose()?.map(Moment::from_millis);
     let healer = context.healer()?;
     if let Some(application) = &application {
-        stop::known(healer.setup(), application)?;
+        stop::known(&healer.setup(), application)?;
     }
     let figures = healer.report(application.as_ref(), since).map_err(Exit::store)?;
     Ok(Printed::text(if context.json { pretty(&figures) } else { text(&figures) }))

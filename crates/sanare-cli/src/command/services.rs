@@ -9,7 +9,8 @@ use crate::output::{Exit, Printed};
 pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
     let healer = context.healer()?;
     let incidents = healer.incidents(1_000).map_err(Exit::store)?;
-    let services = &healer.setup().configuration.services;
+    let setup = healer.setup();
+    let services = &setup.configuration.services;
     // What people were to be told and nobody has taken is seen here, whatever is wrong with the way.
     let undelivered = healer.undelivered().map_err(Exit::store)?;
     let mut rows = Vec::new();

@@ -221,6 +221,20 @@ pub trait House: Send + Sync {
     /// The reason, for people.
     fn fitting(&self, application: &Application, action: Action) -> Result<Fitting<'_>, String>;
 
+    /// The target that a receipt was written for, whatever is configured for its action by now: nothing is ever looked at,
+    /// begun again or taken back on another one.
+    ///
+    /// # Errors
+    /// The reason, for people.
+    fn resolved(&self, receipt: &Receipt) -> Result<Fitting<'_>, String> {
+        let fitting = self.fitting(&receipt.application, receipt.key.action)?;
+        if fitting.adapter.declaration().target == receipt.target {
+            Ok(fitting)
+        } else {
+            Err(format!("another target is configured for {} now", receipt.key.action))
+        }
+    }
+
     /// Ids of the checks that are configured for a kind of incident (S76).
     fn diagnostics(&self, application: &Application, kind: IncidentKind) -> Vec<String>;
 

@@ -80,6 +80,8 @@ impl Bank {
             let read: Key = serde_json::from_str(key).map_err(|error| Unread(error.to_string()))?;
             match read {
                 Key::Path(series, sign) => {
+                    // What a signal is about is for the settings to say, which may be others now.
+                    let sign = sign.map(|_| bank.settings.sign_of(&series.spot.application, &series.spot.signal));
                     let at = bank.follow(series, sign);
                     if let Some(followed) = bank.series.get_mut(at) {
                         followed.state.path = state::<Path>(bytes)?;

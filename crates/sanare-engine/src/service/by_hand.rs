@@ -108,7 +108,7 @@ fn may_be_undone(turn: &Turn<'_>, receipt: &Receipt) -> Result<(), NotDone> {
         return Err(not("another incident has the target"));
     }
     // Only the program that lends a function can say what its target is.
-    let now = turn.world.house.fitting(&turn.incident.application, action);
+    let now = turn.world.house.resolved(receipt);
     if now.is_ok_and(|fitting| fitting.adapter.state(receipt) != WorldState::After) {
         return Err(not("the target is not what the act left"));
     }

@@ -85,7 +85,7 @@ impl Service {
         healer: Healer,
     ) -> Self {
         let (paths, rows, live) = (Mutex::default(), Rows::default(), Mutex::default());
-        let logs = Counter::of_program(healer.setup(), &application);
+        let logs = Counter::of_program(&healer.setup(), &application);
         let reporter = Reporter { application, options, queue, clock, paths, references, rows, logs, live };
         Self { reporter: Arc::new(reporter), healer }
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sanare_core::model::setup::KeyPlace;
+use sanare_core::port::StoreFault;
 use sanare_core::service::config::{
     self, AdapterSettings, Address, Check, Configuration, DiagnosticSettings, HeaderValue, HttpSettings, Method,
     ModelSettings, ProbeSettings, SecretRef, Server, TargetSettings,
@@ -15,7 +16,7 @@ use sanare_core::service::declaration::{Declaration, Written};
 use sanare_core::service::port::{Adapter, Diagnostic, Intent, Probe};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::text::Output;
-use sanare_core::service::{Action, Application, Component, Health, Invalid, Signal, TargetKey};
+use sanare_core::service::{Action, Application, Component, Health, Invalid, ServiceStore, Signal, TargetKey};
 use sanare_core::settings::Trouble;
 use sanare_effects::service::callback::{Callback, End};
 use sanare_effects::service::mlflow::registry::{Model, Registry};
@@ -78,9 +79,30 @@ pub(super) struct Hands {
     pub routes: Vec<Route>,
     pub logs: Arc<Mutex<Files>>,
     diagnostics: BTreeMap<String, Arc<dyn Diagnostic>>,
+    /// Targets of configurations before, for what was begun on them.
+    pub before: Vec<((Application, Action), Hand)>,
 }
 
 impl Hands {
+    /// Keeps the targets of the configuration before that are in use and configured no more.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn keep(&mut self, before: &Self, store: &dyn ServiceStore) -> Result<(), StoreFault> {
+        let nobody = sanare_core::id::Id::from_text("");
+        let old = before.targets.iter().map(|((application, _, action), hand)| ((application.clone(), *action), hand));
+        for (of, hand) in old.chain(before.before.iter().map(|(of, hand)| (of.clone(), hand))) {
+            let target = &hand.adapter.declaration().target;
+            let is = |other: &Hand| other.adapter.declaration().target == *target;
+            let mut now =
+                self.targets.iter().filter(|((application, _, action), _)| (application, action) == (&of.0, &of.1));
+            if !now.any(|(_, other)| is(other)) && store.target_in_use(target, &nobody)? {
+                self.before.push((of, hand.clone()));
+            }
+        }
+        Ok(())
+    }
+
     /// Makes them all; nothing is asked and nothing is sent.
     pub fn of(setup: &Setup) -> Result<Self, Vec<Trouble>> {
         let mut hands = Self::default();

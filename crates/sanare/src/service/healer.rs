@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use sanare_core::port::{Clock, StoreFault};
+use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_core::service::confidence::Caps;
+use sanare_core::service::config::Configuration;
 use sanare_core::service::{Action, Agent, Application, Component, Invalid, ServiceStore};
 use sanare_core::settings::Trouble;
 use sanare_engine::service::{Loop, World};
@@ -16,6 +17,7 @@ use super::client::{Options, Reporter, Service};
 use super::courier;
 use super::hands::{Capability, Function, Hands};
 use super::house::{LiveHouse, Memory};
+use super::operation::{Changed, NotReloaded, Watched};
 use super::queue::Queue;
 use super::references::{self, References};
 use super::setup::Setup;
@@ -46,10 +48,16 @@ pub struct Tools {
 }
 
 struct Inner {
-    setup: Arc<Setup>,
+    live: Mutex<Live>,
     tools: Tools,
     queue: Arc<Queue>,
-    hands: Mutex<Arc<Hands>>,
+    lent: Mutex<Vec<Lent>>,
+    remake: Option<Box<Remake>>,
+    /// The file, where it may be read again.
+    watched: Option<Mutex<Watched>>,
+    reloading: Mutex<()>,
+    teller: Mutex<Option<Box<Teller>>>,
+    hangs_up: AtomicBool,
     watch: Mutex<Watch>,
     memory: Arc<Mutex<Memory>>,
     references: Arc<References>,
@@ -61,6 +69,37 @@ struct Inner {
     /// Under which name this healer tells people: unique among all that ever were.
     courier: String,
 }
+
+/// What one configuration makes: swapped as a whole.
+#[derive(Clone)]
+pub(super) struct Live {
+    pub setup: Arc<Setup>,
+    pub hands: Arc<Hands>,
+    pub agent: Arc<dyn Agent>,
+}
+
+/// A function that the program has lent, for every configuration that comes.
+pub(super) struct Lent {
+    pub application: Application,
+    component: Component,
+    action: Action,
+    function: Arc<Function>,
+    capability: Capability,
+}
+
+impl Lent {
+    /// Lends it.
+    ///
+    /// # Errors
+    /// [`Invalid`].
+    pub fn to(&self, hands: &mut Hands, configuration: &Configuration) -> Result<(), Invalid> {
+        let (function, capability) = (Arc::clone(&self.function), self.capability.clone());
+        hands.lend(configuration, &self.application, &self.component, self.action, function, capability)
+    }
+}
+
+type Remake = dyn Fn(&Setup) -> Result<Arc<dyn Agent>, String> + Send + Sync;
+type Teller = dyn Fn(&Result<Vec<Changed>, NotReloaded>) + Send + Sync;
 
 /// Why there is no healer.
 #[derive(Debug, thiserror::Error)]
@@ -93,9 +132,14 @@ impl Healer {
     /// [`NotMadeHealer`].
     pub fn from_config(path: Option<&Path>, folder: &Path) -> Result<Self, NotMadeHealer> {
         let setup = Setup::find(path, folder).map_err(NotMadeHealer::Configuration)?;
-        let (store, agent) = setup.open()?;
+        let store = setup.open_store()?;
+        let counted: Arc<dyn Store> = store.clone();
+        let remake: Box<Remake> = Box::new(move |setup| super::agent::agent(setup, Arc::clone(&counted)));
+        let agent = remake(&setup).map_err(|why| setup.no_agent(&why))?;
         let tools = Tools { store, clock: Arc::new(SystemClock::new()), agent };
-        Self::with(setup, tools)
+        let hands = Hands::of(&setup).map_err(NotMadeHealer::Configuration)?;
+        let watched = Watched::of(&setup.file);
+        Self::made(setup, tools, hands, Some(remake), Some(watched))
     }
 
     /// A healer with other tools.
@@ -104,22 +148,40 @@ impl Healer {
     /// [`NotMadeHealer`].
     pub fn with(setup: Setup, tools: Tools) -> Result<Self, NotMadeHealer> {
         let hands = Hands::of(&setup).map_err(NotMadeHealer::Configuration)?;
-        Self::with_hands(setup, tools, hands)
+        let watched = Watched::of(&setup.file);
+        Self::made(setup, tools, hands, None, Some(watched))
     }
 
-    /// A healer with other hands too.
+    /// A healer with other hands too: whatever its file says later, it keeps them.
     pub(super) fn with_hands(setup: Setup, tools: Tools, hands: Hands) -> Result<Self, NotMadeHealer> {
+        Self::made(setup, tools, hands, None, None)
+    }
+
+    fn made(
+        setup: Setup,
+        tools: Tools,
+        hands: Hands,
+        remake: Option<Box<Remake>>,
+        watched: Option<Watched>,
+    ) -> Result<Self, NotMadeHealer> {
         let detectors = super::detectors(&setup).map_err(NotMadeHealer::Configuration)?;
         let references = Arc::new(references::with_keys(&setup, &detectors.drifts));
         let memory = Arc::new(Mutex::new(Memory::default()));
         let calm = Calm::of(&setup, Arc::clone(&memory)).map_err(NotMadeHealer::Configuration)?;
         let watch = Watch::new(detectors, calm, Arc::clone(&memory));
         let courier = format!("courier/{:020x}", tools.clock.chance());
+        let agent = Arc::clone(&tools.agent);
+        let live = Live { setup: Arc::new(setup), hands: Arc::new(hands), agent };
         let inner = Inner {
-            setup: Arc::new(setup),
+            live: Mutex::new(live),
             tools,
             queue: Arc::new(Queue::new(WAITING)),
-            hands: Mutex::new(Arc::new(hands)),
+            lent: Mutex::default(),
+            remake,
+            watched: watched.map(Mutex::new),
+            reloading: Mutex::default(),
+            teller: Mutex::default(),
+            hangs_up: AtomicBool::new(false),
             watch: Mutex::new(watch),
             memory,
             references,
@@ -130,13 +192,68 @@ impl Healer {
             courier,
         };
         let healer = Self { inner: Arc::new(inner) };
-        locked(&healer.inner.watch).remember(&*healer.inner.tools.store, &healer.inner.setup.configuration)?;
+        locked(&healer.inner.watch).remember(healer.store(), &healer.setup().configuration)?;
         Ok(healer)
     }
 
-    /// What it is configured by.
-    pub fn setup(&self) -> &Setup {
-        &self.inner.setup
+    /// What it is configured by now.
+    pub fn setup(&self) -> Arc<Setup> {
+        locked(&self.inner.live).setup.clone()
+    }
+
+    /// Whoever is told of each reload that nobody called for by [`Healer::reload`].
+    pub fn on_reload(&self, tell: impl Fn(&Result<Vec<Changed>, NotReloaded>) + Send + Sync + 'static) {
+        *locked(&self.inner.teller) = Some(Box::new(tell));
+    }
+
+    /// From now on SIGHUP has the configuration read again, in place of ending the program.
+    ///
+    /// # Errors
+    /// When the system refuses it.
+    pub fn reload_on_hangup(&self) -> std::io::Result<()> {
+        sanare_effects::hangup::listen()?;
+        self.inner.hangs_up.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    pub(super) fn live(&self) -> Live {
+        locked(&self.inner.live).clone()
+    }
+
+    pub(super) fn go_live(&self, live: Live) {
+        *locked(&self.inner.live) = live;
+    }
+
+    pub(super) fn reloading(&self) -> &Mutex<()> {
+        &self.inner.reloading
+    }
+
+    pub(super) fn watched(&self) -> Option<&Mutex<Watched>> {
+        self.inner.watched.as_ref()
+    }
+
+    pub(super) fn watch(&self) -> &Mutex<Watch> {
+        &self.inner.watch
+    }
+
+    pub(super) fn lent(&self) -> &Mutex<Vec<Lent>> {
+        &self.inner.lent
+    }
+
+    pub(super) fn teller(&self) -> &Mutex<Option<Box<Teller>>> {
+        &self.inner.teller
+    }
+
+    pub(super) fn memory(&self) -> Arc<Mutex<Memory>> {
+        Arc::clone(&self.inner.memory)
+    }
+
+    pub(super) fn hangs_up(&self) -> bool {
+        self.inner.hangs_up.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn remade(&self, setup: &Setup) -> Option<Result<Arc<dyn Agent>, String>> {
+        self.inner.remake.as_ref().map(|remake| remake(setup))
     }
 
     /// The store.
@@ -169,12 +286,19 @@ impl Healer {
         function: Arc<Function>,
         capability: Capability,
     ) -> Result<(), Invalid> {
-        let configuration = &self.inner.setup.configuration;
-        let mut hands = locked(&self.inner.hands);
-        let mut changed = Hands::clone(&hands);
-        changed.lend(configuration, application, component, action, function, capability)?;
+        // A reload that is under way either has it, or takes it from the list.
+        let _one = locked(&self.inner.reloading);
+        let lent =
+            Lent { application: application.clone(), component: component.clone(), action, function, capability };
+        let mut live = locked(&self.inner.live);
+        let mut changed = Hands::clone(&live.hands);
+        lent.to(&mut changed, &live.setup.configuration)?;
         // A pass that is under way goes on with what it has.
-        *hands = Arc::new(changed);
+        live.hands = Arc::new(changed);
+        drop(live);
+        let mut all = locked(&self.inner.lent);
+        all.retain(|one| (&one.application, &one.component, one.action) != (application, component, action));
+        all.push(lent);
         Ok(())
     }
 
@@ -212,8 +336,10 @@ impl Healer {
         };
         let ending = *locked(&self.inner.ending.0);
         reporters.iter().for_each(|one| one.send(ending));
-        let house = self.house();
+        self.reload_if_due();
         let mut watch = locked(&self.inner.watch);
+        // Taken while nothing is swapped: detectors and house are of one configuration.
+        let house = self.house();
         self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))
     }
 
@@ -222,8 +348,8 @@ impl Healer {
     /// # Errors
     /// [`StoreFault`].
     pub fn rest(&self) -> Result<(), StoreFault> {
-        let house = self.house();
-        locked(&self.inner.watch).rest(&house)
+        let mut watch = locked(&self.inner.watch);
+        watch.rest(&self.house())
     }
 
     /// The half of a pass that may act.
@@ -240,7 +366,7 @@ impl Healer {
 
     /// Questions of what is stopped are void, by whomever and however the switch was set: lifting it begins nothing.
     fn withdraw(&self, acting: &Loop<'_>) -> Result<(), StoreFault> {
-        let setup = &self.inner.setup;
+        let setup = self.setup();
         if setup.is_stopped(None) {
             return acting.void_approvals(None, "stopped").map(drop);
         }
@@ -250,7 +376,7 @@ impl Healer {
 
     /// Brings messages to people that are due.
     pub(super) fn tell_once(&self) -> Result<u64, StoreFault> {
-        let hands = Arc::clone(&locked(&self.inner.hands));
+        let hands = self.live().hands;
         let tools = &self.inner.tools;
         courier::round(&*tools.store, &*tools.clock, &hands.routes, &self.inner.courier)
     }
@@ -259,15 +385,17 @@ impl Healer {
     pub(super) fn within<T>(&self, house: &LiveHouse, then: impl FnOnce(&Loop<'_>) -> T) -> T {
         let tools = &self.inner.tools;
         let world =
-            World { store: &*tools.store, house, agent: &*tools.agent, clock: &*tools.clock, caps: Caps::default() };
+            World { store: &*tools.store, house, agent: &*house.agent, clock: &*tools.clock, caps: Caps::default() };
         then(&Loop::new(world, "healer"))
     }
 
     /// The house of this moment.
     pub(super) fn house(&self) -> LiveHouse {
+        let Live { setup, hands, agent } = self.live();
         LiveHouse {
-            setup: Arc::clone(&self.inner.setup),
-            hands: Arc::clone(&locked(&self.inner.hands)),
+            setup,
+            hands,
+            agent,
             store: Arc::clone(&self.inner.tools.store),
             clock: Arc::clone(&self.inner.tools.clock),
             memory: Arc::clone(&self.inner.memory),
@@ -345,7 +473,7 @@ impl Healer {
 
 impl std::fmt::Debug for Healer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Healer").field("setup", &self.inner.setup.file).finish_non_exhaustive()
+        f.debug_struct("Healer").field("setup", &self.setup().file).finish_non_exhaustive()
     }
 }
 

@@ -16,8 +16,8 @@ use sanare_core::service::profile::Role;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
 use sanare_core::service::{
-    Action, Application, Component, Health, Identity, Incident, IncidentKind, Moment, Observation, ObservedValue,
-    ReceiptState, ServiceStore, StepName,
+    Action, Agent, Application, Component, Health, Identity, Incident, IncidentKind, Moment, Observation,
+    ObservedValue, Receipt, ReceiptState, ServiceStore, StepName,
 };
 use sanare_detect::drift::compare::compare;
 use sanare_detect::drift::reference::FEW;
@@ -27,7 +27,7 @@ use sanare_engine::service::fleet;
 
 use super::detectors::{is_inside, probe_signal};
 use super::gate;
-use super::hands::Hands;
+use super::hands::{Hand, Hands};
 use super::references::{Reference, References};
 use super::setup::Setup;
 
@@ -59,6 +59,7 @@ pub(super) struct Memory {
 pub(super) struct LiveHouse {
     pub setup: Arc<Setup>,
     pub hands: Arc<Hands>,
+    pub agent: Arc<dyn Agent>,
     pub store: Arc<dyn ServiceStore>,
     pub clock: Arc<dyn Clock + Send + Sync>,
     pub memory: Arc<Mutex<Memory>>,
@@ -77,6 +78,30 @@ impl LiveHouse {
     fn incidents(&self, application: &Application) -> Vec<Incident> {
         let all = self.store.newest_incidents(INCIDENTS).unwrap_or_default();
         all.into_iter().filter(|incident| incident.application == *application).collect()
+    }
+
+    fn fitted<'h>(&self, application: &Application, action: Action, hand: &'h Hand) -> Fitting<'h> {
+        let instances = self.service(application).map_or(1, |service| service.instances);
+        let serving = self.memory().serving.get(&(application.clone(), hand.component.clone())).copied();
+        let healthy = match serving {
+            Some(Health::Pass) | None => instances,
+            Some(Health::Fail | Health::Unknown) => instances.saturating_sub(1),
+        };
+        let touched = hand.adapter.declaration().blast.touched;
+        let ill = instances.saturating_sub(healthy);
+        // A restart takes the ill ones first; the other actions take none down.
+        let takes_healthy =
+            if action == Action::RestartComponent { touched.saturating_sub(ill).min(healthy) } else { 0 };
+        let asked = hand.probe.as_ref().map(|probe| (application.clone(), probe.name().to_owned()));
+        Fitting {
+            adapter: &*hand.adapter,
+            kind: hand.kind,
+            probe: hand.probe.as_deref(),
+            last: asked.and_then(|key| self.memory().told.get(&key).cloned()).unwrap_or_default(),
+            component: hand.component.clone(),
+            healthy,
+            takes_healthy,
+        }
     }
 
     /// Versions that went live and that we moved away from, by our own receipts.
@@ -135,27 +160,21 @@ impl House for LiveHouse {
                 Err(why) => why,
             });
         };
-        let instances = self.service(application).map_or(1, |service| service.instances);
-        let serving = self.memory().serving.get(&(application.clone(), hand.component.clone())).copied();
-        let healthy = match serving {
-            Some(Health::Pass) | None => instances,
-            Some(Health::Fail | Health::Unknown) => instances.saturating_sub(1),
-        };
-        let touched = hand.adapter.declaration().blast.touched;
-        let ill = instances.saturating_sub(healthy);
-        // A restart takes the ill ones first; the other actions take none down.
-        let takes_healthy =
-            if action == Action::RestartComponent { touched.saturating_sub(ill).min(healthy) } else { 0 };
-        let asked = hand.probe.as_ref().map(|probe| (application.clone(), probe.name().to_owned()));
-        Ok(Fitting {
-            adapter: &*hand.adapter,
-            kind: hand.kind,
-            probe: hand.probe.as_deref(),
-            last: asked.and_then(|key| self.memory().told.get(&key).cloned()).unwrap_or_default(),
-            component: hand.component.clone(),
-            healthy,
-            takes_healthy,
-        })
+        Ok(self.fitted(application, action, hand))
+    }
+
+    fn resolved(&self, receipt: &Receipt) -> Result<Fitting<'_>, String> {
+        let (application, action) = (&receipt.application, receipt.key.action);
+        let is = |hand: &&Hand| hand.adapter.declaration().target == receipt.target;
+        let now = self.fitting(application, action);
+        match now {
+            Ok(fitting) if fitting.adapter.declaration().target == receipt.target => Ok(fitting),
+            // What was begun on a target that is configured no more is followed to its end there.
+            _ => match self.hands.before.iter().find(|(of, hand)| *of == (application.clone(), action) && is(&hand)) {
+                Some((_, hand)) => Ok(self.fitted(application, action, hand)),
+                None => Err(format!("another target is configured for {action} now")),
+            },
+        }
     }
 
     fn diagnostics(&self, application: &Application, kind: IncidentKind) -> Vec<String> {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sanare_core::policy::Policy;
-use sanare_core::port::Store;
 use sanare_core::service::config::Configuration;
 use sanare_core::service::{Agent, Application, ServiceStore};
 use sanare_core::settings::{Origin, Settings, SettingsFile, Sources, Trouble};
@@ -53,9 +52,16 @@ impl Setup {
     /// # Errors
     /// Everything that is wrong with it, at once.
     pub fn read(path: &Path) -> Result<Self, Vec<Trouble>> {
-        let bytes =
-            std::fs::read(path).map_err(|error| vec![trouble(path, 1, &format!("cannot be read: {error}"), "")])?;
-        let text = String::from_utf8(bytes).map_err(|error| {
+        Self::of(path, std::fs::read(path).as_deref())
+    }
+
+    /// Reads what a file held.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub(super) fn of(path: &Path, bytes: Result<&[u8], &std::io::Error>) -> Result<Self, Vec<Trouble>> {
+        let bytes = bytes.map_err(|error| vec![trouble(path, 1, &format!("cannot be read: {error}"), "")])?;
+        let text = String::from_utf8(bytes.to_vec()).map_err(|error| {
             let before = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
             let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
             vec![trouble(path, line, "is not UTF-8", "save the file as UTF-8")]
@@ -96,14 +102,24 @@ impl Setup {
     /// # Errors
     /// [`NotMadeHealer`].
     pub fn open(&self) -> Result<(Arc<dyn ServiceStore>, Arc<dyn Agent>), NotMadeHealer> {
-        let store = Arc::new(sanare_store::Sqlite::open(&self.store())?);
-        let counted: Arc<dyn Store> = store.clone();
-        let agent = super::agent::agent(self, counted).map_err(|why| {
-            let mut one = trouble(&self.file, 1, &why, "");
-            one.key = "model".to_owned();
-            NotMadeHealer::Configuration(vec![one])
-        })?;
+        let store = self.open_store()?;
+        let agent = super::agent::agent(self, store.clone()).map_err(|why| self.no_agent(&why))?;
         Ok((store, agent))
+    }
+
+    /// Opens the store, making it if there is none.
+    ///
+    /// # Errors
+    /// [`NotMadeHealer::Store`].
+    pub(super) fn open_store(&self) -> Result<Arc<sanare_store::Sqlite>, NotMadeHealer> {
+        Ok(Arc::new(sanare_store::Sqlite::open(&self.store())?))
+    }
+
+    /// Why there is no agent.
+    pub(super) fn no_agent(&self, why: &str) -> NotMadeHealer {
+        let mut one = trouble(&self.file, 1, why, "");
+        one.key = "model".to_owned();
+        NotMadeHealer::Configuration(vec![one])
     }
 
     /// Where the store is: as for code healing, so that lists, ledger and the stop switch are one.

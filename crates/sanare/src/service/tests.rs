@@ -3,6 +3,7 @@
 mod courier;
 mod dying;
 mod quiet;
+mod reload;
 mod restart;
 mod stop;
 

@@ -14,7 +14,7 @@ use sanare_core::service::{
     Application, ClosedBy, Component, Condition, Draft, Flag, IncidentFlag, Moment, NotMade, Observation,
     ObservedValue, ServiceStore, Source, Stamp, Trust,
 };
-use sanare_detect::bank::{Bank, Finding, Settings};
+use sanare_detect::bank::{Bank, Finding, Settings, Unread};
 use sanare_detect::flapping::History;
 use sanare_detect::group::Part;
 use sanare_engine::service::{Loop, Reported, Symptom};
@@ -178,6 +178,25 @@ impl Watch {
             self.memoir.tells(false);
         }
         Ok(())
+    }
+
+    /// The detectors as they go on under other settings.
+    ///
+    /// # Errors
+    /// [`Unread`]: never, what is read was written here.
+    pub fn under(&self, settings: Settings) -> Result<(Arc<Settings>, Bank), Unread> {
+        let settings = Arc::new(settings);
+        Bank::load(Arc::clone(&settings), &self.bank.save()).map(|bank| (settings, bank))
+    }
+
+    /// The settings of the detectors.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Goes on under another configuration.
+    pub fn change(&mut self, (settings, bank): (Arc<Settings>, Bank), calm: Calm) {
+        (self.settings, self.bank, self.calm) = (settings, bank, calm);
     }
 
     /// Keeps what detection knows.

@@ -44,6 +44,14 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
     let Ok((fitting, _)) = fitting(turn, checked.proposed.proposal.action) else {
         return again(turn, checked, receipt, "the target is not available");
     };
+    if fitting.adapter.declaration().target != receipt.target {
+        let why = "another target is configured now";
+        put_away(turn, why)?;
+        turn.note("not_begun", &json!({ "why": why }));
+        turn.run.target = None;
+        let next = gather(turn)?;
+        return turn.take(next);
+    }
     match hold_target(turn, &receipt)? {
         None => return turn.take(Next::Hold(HOLD)),
         // Whoever wrote the receipt lost the target since; nothing was sent on it.
@@ -284,7 +292,7 @@ fn recover(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<()
     if hold_target(turn, &receipt)?.is_none() {
         return turn.take(Next::Hold(HOLD));
     }
-    let Ok(fitting) = turn.world.house.fitting(&turn.incident.application, receipt.key.action) else {
+    let Ok(fitting) = turn.world.house.resolved(&receipt) else {
         return unknown(turn, receipt);
     };
     let (adapter, state) = (fitting.adapter, fitting.adapter.state(&receipt));

@@ -27,6 +27,10 @@ pub(crate) fn prepare(turn: &mut Turn<'_>, checked: Box<Checked>, approval: Opti
         return gather(turn);
     };
     let declaration = fitting.adapter.declaration();
+    if proposal.target.as_ref() != Some(&declaration.target) {
+        put_away(turn, "another target is configured now")?;
+        return gather(turn);
+    }
     let now_seen = fitting.adapter.identity();
     if same(&fitting, &checked.proposed.seen, &now_seen).answer == Answer::Failed {
         // Somebody acted meanwhile: nothing is done on top of it.

@@ -31,7 +31,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     if turn.world.house.stopped(&turn.incident.application) {
         return failed(turn, undoing, Some(&receipt), "the stop switch is set");
     }
-    let Ok(fitting) = turn.world.house.fitting(&turn.incident.application, receipt.key.action) else {
+    let Ok(fitting) = turn.world.house.resolved(&receipt) else {
         return failed(turn, undoing, Some(&receipt), "the target is not available");
     };
     if fitting.adapter.state(&receipt) != WorldState::After {
@@ -76,7 +76,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
 }
 
 fn recover(turn: &mut Turn<'_>, undoing: Undoing, receipt: &Receipt, undo: Receipt) -> Result<(), NotMade> {
-    let fitting = turn.world.house.fitting(&turn.incident.application, receipt.key.action);
+    let fitting = turn.world.house.resolved(receipt);
     let state = fitting.map_or(WorldState::CannotTell, |fitting| fitting.adapter.state(&undo));
     turn.note("recovered", &json!({ "receipt": undo.id, "world": state }));
     let effect = if state == WorldState::After { Effect::Done } else { Effect::Unknown };

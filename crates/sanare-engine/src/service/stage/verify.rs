@@ -11,7 +11,7 @@ use sanare_core::service::{Identity, NotMade, Receipt};
 use serde_json::json;
 
 use super::gather::gather;
-use crate::service::offer::{figure_key, fitting};
+use crate::service::offer::figure_key;
 use crate::service::turn::{Next, Turn};
 
 /// What lies between two looks.
@@ -61,15 +61,8 @@ pub(crate) fn verify(turn: &mut Turn<'_>, mut applied: Applied) -> Result<Next, 
 
 /// Asks probe and target, and keeps what the probe said.
 fn asked(turn: &Turn<'_>, applied: &mut Applied, receipt: &Receipt, now: Moment) -> (Identity, bool) {
-    let Ok((fitting, _)) = fitting(turn, receipt.key.action).or_else(|_| {
-        // A rollback that arrived has nothing to go back to, and its target is still the same.
-        turn.world
-            .house
-            .fitting(&turn.incident.application, receipt.key.action)
-            .map(|found| (found, receipt.params.clone()))
-    }) else {
-        return (Identity::default(), false);
-    };
+    // A rollback that arrived has nothing to go back to, and its target is still the same.
+    let Ok(fitting) = turn.world.house.resolved(receipt) else { return (Identity::default(), false) };
     let mut identity = fitting.adapter.identity();
     if let Some(probe) = fitting.probe {
         let answered = probe.ask();

@@ -16,9 +16,10 @@ impl Healer {
     /// Every rule on a case, with the verdict. The mode is the stricter of the case's, the service's and the policy's.
     pub fn explain(&self, case: &Case) -> (Decision, Vec<Explained>) {
         let now = self.clock().now();
-        let policy = self.setup().policy(now);
+        let setup = self.setup();
+        let policy = setup.policy(now);
         let numbers = Numbers::of(&policy, &case.application);
-        let service = self.setup().configuration.services.get(&case.application);
+        let service = setup.configuration.services.get(&case.application);
         let mode = service.map_or(case.mode, |service| stricter(case.mode, service.mode));
         let case = Case { mode: stricter(mode, numbers.mode), ..case.clone() };
         (judge(&case, &numbers, &policy), explain(&case, &numbers, &policy))
@@ -57,7 +58,8 @@ impl Healer {
                 }
                 count += 1;
                 let numbers = Numbers::of(policy, &case.application);
-                let service = self.setup().configuration.services.get(&case.application);
+                let setup = self.setup();
+                let service = setup.configuration.services.get(&case.application);
                 let mode = service.map_or(numbers.mode, |service| stricter(service.mode, numbers.mode));
                 let now = judge(&Case { mode, policy_trouble: None, ..case }, &numbers, policy);
                 if now.verdict != was.verdict {
@@ -72,7 +74,8 @@ impl Healer {
     /// What will never be done by itself, and why.
     pub fn obstacles(&self) -> Vec<Obstacle> {
         let now = self.clock().now();
-        obstacles(&self.setup().configuration, &self.setup().policy(now), Moment::from_millis(now))
+        let setup = self.setup();
+        obstacles(&setup.configuration, &setup.policy(now), Moment::from_millis(now))
     }
 }
 

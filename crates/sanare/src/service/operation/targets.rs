@@ -48,7 +48,8 @@ impl Healer {
     pub fn targets(&self, ask: bool) -> Result<Vec<Target>, StoreFault> {
         let unsettled = self.store().unsettled()?;
         let house = self.house();
-        let configured = self.setup().configuration.services.iter().flat_map(|(application, service)| {
+        let setup = self.setup();
+        let configured = setup.configuration.services.iter().flat_map(|(application, service)| {
             service.targets.iter().map(|target| (application.clone(), target.component.clone(), target.action))
         });
         let mut keys: BTreeSet<(Application, Component, Action)> = configured.collect();
@@ -65,7 +66,8 @@ impl Healer {
     ) -> Target {
         let hand = house.hands.targets.get(&key);
         let (application, component, action) = key;
-        let services = &self.setup().configuration.services;
+        let setup = self.setup();
+        let services = &setup.configuration.services;
         let settings = services
             .get(&application)
             .and_then(|service| service.targets.iter().find(|one| one.action == action && one.component == component));

@@ -21,11 +21,11 @@ use super::{AUTO, Hand};
 use crate::wire::person;
 
 /// A fleet of services with two rules each, on a clock that the test moves.
-struct Fleet {
+pub(super) struct Fleet {
     _folder: tempfile::TempDir,
-    clock: Arc<Hand>,
-    healer: Healer,
-    services: Vec<Service>,
+    pub clock: Arc<Hand>,
+    pub healer: Healer,
+    pub services: Vec<Service>,
     /// Times that something was restarted, by service.
     acts: Arc<[AtomicU64]>,
     minute: AtomicU64,
@@ -58,16 +58,16 @@ keep = "1m"
 "#;
 
 /// What a service shows in a minute: share of errors, latency, and whether it is gone.
-type Shown = (f64, f64, f64);
-const WELL: Shown = (0.01, 100.0, 0.0);
-const ILL: Shown = (0.5, 100.0, 0.0);
+pub(super) type Shown = (f64, f64, f64);
+pub(super) const WELL: Shown = (0.01, 100.0, 0.0);
+pub(super) const ILL: Shown = (0.5, 100.0, 0.0);
 
-fn name(number: usize) -> Application {
+pub(super) fn name(number: usize) -> Application {
     Application::parse(format!("app-{number}")).unwrap()
 }
 
 impl Fleet {
-    fn new(size: usize, more: &str, policy: &str) -> Self {
+    pub fn new(size: usize, more: &str, policy: &str) -> Self {
         Self::on(size, more, policy, |_| Arc::new(Memory::default()))
     }
 
@@ -87,7 +87,7 @@ impl Fleet {
     }
 
     /// Lends every service a restart.
-    fn lend(&self) {
+    pub fn lend(&self) {
         for (number, service) in self.services.iter().enumerate() {
             let acts = Arc::clone(&self.acts);
             let function = move |_: &Intent| {
@@ -106,7 +106,7 @@ impl Fleet {
     }
 
     /// Minutes pass with two readings each; what a service shows is told by its number and the minute.
-    fn minutes(&self, minutes: u64, shown: impl Fn(usize, u64) -> Shown) {
+    pub fn minutes(&self, minutes: u64, shown: impl Fn(usize, u64) -> Shown) {
         let [errors, latency, gone] = ["error_share", "latency", "gone"].map(|signal| Signal::parse(signal).unwrap());
         for half in 0..minutes * 2 {
             self.clock.0.fetch_add(30_000, Ordering::SeqCst);
@@ -122,7 +122,7 @@ impl Fleet {
         }
     }
 
-    fn acts(&self) -> u64 {
+    pub fn acts(&self) -> u64 {
         self.acts.iter().map(|acts| acts.load(Ordering::SeqCst)).sum()
     }
 
@@ -130,19 +130,19 @@ impl Fleet {
         self.healer.store().outbox(1_000).unwrap()
     }
 
-    fn told(&self) -> Vec<String> {
+    pub fn told(&self) -> Vec<String> {
         self.messages().iter().map(|one| one.kind.to_string()).collect()
     }
 
-    fn incidents(&self) -> Vec<Incident> {
+    pub fn incidents(&self) -> Vec<Incident> {
         self.healer.incidents(1_000).unwrap()
     }
 
-    fn of(&self, kind: IncidentKind) -> Incident {
+    pub fn of(&self, kind: IncidentKind) -> Incident {
         self.incidents().into_iter().find(|one| one.kind == kind).expect("an incident of this kind")
     }
 
-    fn steps(&self, incident: &Incident) -> Vec<String> {
+    pub fn steps(&self, incident: &Incident) -> Vec<String> {
         self.healer.store().records_of(&incident.id).unwrap().into_iter().map(|one| one.step).collect()
     }
 
@@ -157,7 +157,7 @@ impl Fleet {
     }
 }
 
-const ASKS: &str = "version = 1\nblast = { share = 1.0 }\napprovals = { approvers = [\"ME\"] }\n";
+pub(super) const ASKS: &str = "version = 1\nblast = { share = 1.0 }\napprovals = { approvers = [\"ME\"] }\n";
 
 #[test]
 fn what_is_silenced_is_recorded_and_begins_afresh_afterwards() {
@@ -371,4 +371,46 @@ fn ill_every_five_minutes_for_a_day() {
     // Half an hour without a change, and it has cleared.
     fleet.minutes(35, |_, _| WELL);
     assert_eq!(fleet.of(IncidentKind::ErrorRateHigh).status(), Status::Closed);
+}
+
+/// A number from 0 to 1 that looks like chance and is the same each time.
+fn noise(seed: u64) -> f64 {
+    let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) as f64 / 16_777_216.0
+}
+
+/// Seven normal days (S54, S147): the load comes and goes, single readings are far out, some are missing, versions go live,
+/// the process starts anew. Nobody is told, nothing is done.
+#[test]
+fn seven_normal_days() {
+    let fleet = Fleet::new(3, "", AUTO);
+    fleet.lend();
+    let [errors, latency, gone] = ["error_share", "latency", "gone"].map(|signal| Signal::parse(signal).unwrap());
+    for minute in 0..7 * 24 * 60_u64 {
+        fleet.clock.0.fetch_add(60_000, Ordering::SeqCst);
+        for (number, service) in fleet.services.iter().enumerate() {
+            let seed = minute * 16 + number as u64 * 4;
+            let day = ((minute % 1_440) as f64 / 1_440.0 * std::f64::consts::TAU).sin();
+            if noise(seed) < 0.02 {
+                continue;
+            }
+            // One reading in 300 is far out; the next is not.
+            let odd = noise(seed + 1) < 1.0 / 300.0 && noise(seed - seed.min(15)) >= 1.0 / 300.0;
+            service.observe(&errors, if odd { 0.4 } else { 0.02 + 0.01 * day + 0.02 * noise(seed + 2) });
+            service.observe(&latency, if odd { 2_000.0 } else { 200.0 + 100.0 * day + 80.0 * noise(seed + 3) });
+            service.observe(&gone, 0.0);
+            if minute % 1_440 == 600 {
+                let version = sanare_core::service::Version::parse(format!("{}", minute / 1_440)).unwrap();
+                service.deployed(None, version).unwrap();
+            }
+        }
+        fleet.healer.run_once().unwrap();
+        if minute % 1_440 == 700 {
+            fleet.healer.rest().unwrap();
+        }
+    }
+    assert_eq!((fleet.acts(), fleet.told(), fleet.incidents().len()), (0, vec![], 0));
+    // The same services are not deaf.
+    fleet.minutes(4, |number, _| if number == 1 { ILL } else { WELL });
+    assert_eq!((fleet.acts(), fleet.incidents().len()), (1, 1));
 }

@@ -28,7 +28,7 @@ fn a_stop_waits_for_whoever_has_read_the_switch_and_has_not_begun() {
     plant.healer.start_again(None).unwrap();
     assert!(plant.healer.house().may_begin(&fraud()));
     // A worker between reading the switch and beginning its call.
-    let worker = gate::open(plant.healer.setup()).unwrap();
+    let worker = gate::open(&plant.healer.setup()).unwrap();
     worker.lock_shared().unwrap();
     let (told, answered) = mpsc::channel();
     let stopping = std::thread::spawn(move || told.send(other.stop(Some(&fraud())).map(|()| Instant::now())));
@@ -44,7 +44,7 @@ fn a_stop_waits_for_whoever_has_read_the_switch_and_has_not_begun() {
 #[test]
 fn a_worker_that_stands_still_there_is_told_within_its_time() {
     let plant = Plant::new(CONFIGURATION, AUTO);
-    let worker = gate::open(plant.healer.setup()).unwrap();
+    let worker = gate::open(&plant.healer.setup()).unwrap();
     worker.lock_shared().unwrap();
     let begin = Instant::now();
     let error = plant.healer.stop(None).unwrap_err();
