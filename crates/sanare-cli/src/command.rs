@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod answer;
+pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod demo;

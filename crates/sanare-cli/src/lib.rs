@@ -82,6 +82,8 @@ enum Command {
     Vet(command::vet::Arguments),
     /// Heal a loader in a case folder: `loader.py`, `old.*`, `new.*`, `task.toml`.
     HealCase(command::heal_case::Arguments),
+    /// Put cases to every configured proposer, through the same gates, and count what came of them.
+    Bench(command::bench::Arguments),
     /// Write a configuration for a service to begin with.
     Init(command::init::Arguments),
     /// Check the configuration of services, and tell what will never be done by itself.
@@ -157,6 +159,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Redact(arguments) => command::redact::run(&arguments),
         Command::Vet(arguments) => command::vet::run(&context, &arguments),
         Command::HealCase(arguments) => command::heal_case::run(&context, &arguments),
+        Command::Bench(arguments) => command::bench::run(&context, &arguments),
         Command::Stop(arguments) => command::stop::set(&context, &arguments),
         Command::Start(arguments) => command::stop::lift(&context, &arguments),
         Command::Init(arguments) => command::init::run(&context, &arguments),

@@ -1,6 +1,7 @@
 //! What every front offers, one file an operation.
 
 pub mod answer;
+pub mod bench;
 pub mod confirm;
 pub mod capture;
 pub mod diff;
