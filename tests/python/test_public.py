@@ -317,6 +317,15 @@ def test_forget(project, monkeypatch):
         sanare.forget(print)
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_as_many_shapes_are_kept_as_the_settings_say(most, project):
+    (project.folder / "sanare.toml").write_text(f"[heal.memory]\nshapes = {most}\n")
+    module = project.load("import sanare\n\n\n@sanare.heal\ndef size(rows):\n    return len(rows)\n")
+    for rows in ([{"a": 1}], [{"b": 1}], [], [{"c": 1}]):
+        module.size(rows)
+    assert sanare.forget(module.size) == most
+
+
 # contract
 
 

@@ -140,7 +140,8 @@ fn remember(py: Python<'_>, call: &Bound<'_, PyDict>) -> PyResult<(Option<String
         if store.turn(LOOK_STILL_MS).is_err() {
             return Ok((None, None));
         }
-        let done = sanare::operations::remember::remember(store.as_ref(), &remembered, Kept::of(&settings));
+        let (shapes, kept) = (sanare::operations::remember::shapes(&settings), Kept::of(&settings));
+        let done = sanare::operations::remember::remember(store.as_ref(), &remembered, shapes, kept);
         let done = done.map_err(|fault| fault.to_string())?;
         Ok::<_, String>((done.confirms.map(|id| id.to_string()), done.not_kept))
     })?

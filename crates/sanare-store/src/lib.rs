@@ -11,7 +11,5 @@ mod standing;
 pub use memory::Memory;
 pub use sqlite::Sqlite;
 
-/// Distinct shapes that are kept of a function.
-pub const SHAPES: usize = 8;
 /// Bytes of all shapes of a function together.
 pub const SHAPE_BYTES: usize = 64 * 1024;

@@ -12,8 +12,8 @@ use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, R
 use sanare_core::port::{Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
+use crate::SHAPE_BYTES;
 use crate::standing::Standing;
-use crate::{SHAPE_BYTES, SHAPES};
 
 /// A store that keeps nothing beyond the process.
 #[derive(Debug, Default)]
@@ -171,12 +171,12 @@ impl Store for Memory {
         Ok(kept.receipts.iter().rev().filter(in_force).filter(|receipt| receipt.code == code).cloned().collect())
     }
 
-    fn remember_shape(&self, function: &str, shape: &str, _at: u64) -> Result<(), StoreFault> {
+    fn remember_shape(&self, function: &str, shape: &str, _at: u64, most: usize) -> Result<(), StoreFault> {
         let mut kept = self.kept();
         let shapes = kept.shapes.entry(function.to_owned()).or_default();
         shapes.retain(|known| known != shape);
         shapes.insert(0, shape.to_owned());
-        shapes.truncate(SHAPES);
+        shapes.truncate(most);
         let mut bytes = 0;
         shapes.retain(|shape| {
             bytes += shape.len();

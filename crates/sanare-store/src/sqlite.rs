@@ -294,8 +294,8 @@ impl Store for Sqlite {
         self.read(|connection| receipts::of_code(connection, &*self.seal, code))
     }
 
-    fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault> {
-        self.write(false, |transaction| shapes::remember(transaction, function, shape, at))
+    fn remember_shape(&self, function: &str, shape: &str, at: u64, most: usize) -> Result<(), StoreFault> {
+        self.write(false, |transaction| shapes::remember(transaction, function, shape, at, most))
     }
 
     fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault> {

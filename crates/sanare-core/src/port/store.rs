@@ -208,11 +208,11 @@ pub trait Store: Send + Sync {
     /// [`StoreFault`].
     fn receipts_of_code(&self, code: &str) -> Result<Vec<Receipt>, StoreFault>;
 
-    /// Keeps the shape of a good call of a function (JSON text); at most eight distinct ones a function, oldest dropped.
+    /// Keeps the shape of a good call of a function (JSON text); of a function's distinct ones at most the `most` newest.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault>;
+    fn remember_shape(&self, function: &str, shape: &str, at: u64, most: usize) -> Result<(), StoreFault>;
 
     /// Shapes of a function, newest first.
     ///

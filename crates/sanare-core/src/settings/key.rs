@@ -114,6 +114,7 @@ pub const KEYS: &[Key] = &[
         "\"shape\"",
         "what is kept of calls that worked: nothing, their shape, or their values too, encrypted",
     ),
+    key("heal.memory.shapes", Kind::Integer(1, 100), "8", "shapes of good calls kept of a function"),
     key("heal.memory.calls", Kind::Integer(0, 100), "3", "whole calls kept of a function; 0: none"),
     key("heal.memory.call_size", Kind::Size(KIB, 64 * MIB), "\"1MiB\"", "size of a call that is kept"),
     key("heal.memory.call_keep", Kind::Duration(HOUR, 3_650 * DAY), "\"30d\"", "how long whole calls are kept"),

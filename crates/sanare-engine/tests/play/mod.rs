@@ -427,8 +427,8 @@ impl Store for Failing<'_> {
     fn receipts(&self, state: ReceiptState) -> Result<Vec<Receipt>, StoreFault> {
         self.inner.receipts(state)
     }
-    fn remember_shape(&self, function: &str, shape: &str, at: u64) -> Result<(), StoreFault> {
-        self.inner.remember_shape(function, shape, at)
+    fn remember_shape(&self, function: &str, shape: &str, at: u64, most: usize) -> Result<(), StoreFault> {
+        self.inner.remember_shape(function, shape, at, most)
     }
     fn shapes(&self, function: &str) -> Result<Vec<String>, StoreFault> {
         self.inner.shapes(function)

@@ -3,10 +3,16 @@
 use rusqlite::{Connection, Transaction, params};
 
 use super::{Trouble, stored};
-use crate::{SHAPE_BYTES, SHAPES};
+use crate::SHAPE_BYTES;
 
 /// Keeps a shape as the newest of its function and drops what is too many or too much.
-pub(super) fn remember(transaction: &Transaction<'_>, function: &str, shape: &str, at: u64) -> Result<(), Trouble> {
+pub(super) fn remember(
+    transaction: &Transaction<'_>,
+    function: &str,
+    shape: &str,
+    at: u64,
+    most: usize,
+) -> Result<(), Trouble> {
     transaction
         .prepare_cached(include_str!("../../sql/sqlite/shape_forget_same.sql"))?
         .execute(params![function, shape])?;
@@ -17,7 +23,7 @@ pub(super) fn remember(transaction: &Transaction<'_>, function: &str, shape: &st
     ])?;
     transaction.prepare_cached(include_str!("../../sql/sqlite/shapes_drop_oldest.sql"))?.execute(params![
         function,
-        stored(SHAPES as u64)?,
+        stored(most as u64)?,
         stored(SHAPE_BYTES as u64)?,
     ])?;
     Ok(())

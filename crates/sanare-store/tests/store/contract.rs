@@ -6,7 +6,7 @@ use sanare_core::port::StoreFault;
 use sanare_core::port::scripted::ScriptedSeal;
 use sanare_core::port::store::{Bucket, Leave, ModelCall, ReceiptChange, Rest};
 use sanare_core::receipt::ReceiptState;
-use sanare_store::{Memory, SHAPE_BYTES, SHAPES, Sqlite};
+use sanare_store::{Memory, SHAPE_BYTES, Sqlite};
 use serde_json::json;
 
 use super::{entry, incident, plain, receipt};
@@ -146,16 +146,20 @@ fn settling_without_a_receipt_still_records() {
 fn shapes_are_distinct_newest_first_and_few() {
     check(
         |store| {
-            for number in 0..SHAPES + 2 {
-                store.remember_shape("m.f", &format!("shape {number}"), number as u64).unwrap();
+            for number in 0..10 {
+                store.remember_shape("m.f", &format!("shape {number}"), number, 8).unwrap();
+                store.remember_shape("m.h", &format!("shape {number}"), number, 8).unwrap();
             }
-            store.remember_shape("m.f", "shape 4", 99).unwrap();
-            store.remember_shape("m.g", "other", 1).unwrap();
+            store.remember_shape("m.f", "shape 4", 99, 8).unwrap();
+            store.remember_shape("m.g", "other", 1, 8).unwrap();
+            // Fewer are wanted by now.
+            store.remember_shape("m.h", "shape 3", 99, 2).unwrap();
         },
         |store| {
             let numbers = [4, 9, 8, 7, 6, 5, 3, 2];
             assert_eq!(store.shapes("m.f").unwrap(), numbers.map(|number| format!("shape {number}")));
             assert_eq!(store.shapes("m.g").unwrap(), ["other"]);
+            assert_eq!(store.shapes("m.h").unwrap(), ["shape 3", "shape 9"]);
         },
     );
 }
@@ -164,11 +168,11 @@ fn shapes_are_distinct_newest_first_and_few() {
 fn shapes_of_a_function_stay_within_their_bytes() {
     check(
         |store| {
-            store.remember_shape("f", &"a".repeat(SHAPE_BYTES / 2), 1).unwrap();
-            store.remember_shape("f", &"b".repeat(SHAPE_BYTES / 4), 2).unwrap();
-            store.remember_shape("f", &"é".repeat(SHAPE_BYTES / 4), 3).unwrap();
-            store.remember_shape("g", "small", 1).unwrap();
-            store.remember_shape("g", &"c".repeat(SHAPE_BYTES + 1), 2).unwrap();
+            store.remember_shape("f", &"a".repeat(SHAPE_BYTES / 2), 1, 8).unwrap();
+            store.remember_shape("f", &"b".repeat(SHAPE_BYTES / 4), 2, 8).unwrap();
+            store.remember_shape("f", &"é".repeat(SHAPE_BYTES / 4), 3, 8).unwrap();
+            store.remember_shape("g", "small", 1, 8).unwrap();
+            store.remember_shape("g", &"c".repeat(SHAPE_BYTES + 1), 2, 8).unwrap();
         },
         |store| {
             let kept: Vec<usize> = store.shapes("f").unwrap().iter().map(String::len).collect();
@@ -186,7 +190,7 @@ fn calls_are_kept_newest_first_few_equal_ones_once_and_none_too_old() {
                 store.remember_call("f", call.as_bytes(), at, 3, at.saturating_sub(5)).unwrap();
             }
             store.remember_call("g", b"other", 13, 3, 0).unwrap();
-            store.remember_shape("f", "shape", 13).unwrap();
+            store.remember_shape("f", "shape", 13, 8).unwrap();
             assert_eq!(store.calls("f", 0).unwrap(), [b"c", b"a", b"b"]);
             assert_eq!(store.calls("f", 12).unwrap(), [b"c", b"a"]);
             assert_eq!(store.forget(Some("f")).unwrap(), 4);
@@ -206,9 +210,9 @@ fn shapes_are_forgotten_by_function_or_all() {
     check(
         |store| {
             for function in ["f", "f", "g", "h"] {
-                store.remember_shape(function, "one", 1).unwrap();
+                store.remember_shape(function, "one", 1, 8).unwrap();
             }
-            store.remember_shape("f", "two", 2).unwrap();
+            store.remember_shape("f", "two", 2, 8).unwrap();
             assert_eq!(store.forget(Some("f")).unwrap(), 2);
             assert_eq!(store.forget(Some("nobody")).unwrap(), 0);
             assert_eq!(store.shapes("g").unwrap(), ["one"]);

@@ -57,7 +57,7 @@ fn acts_as_another_process() {
             for _ in 0..2_000 {
                 store.append(&plain(&name, "opened")).unwrap();
                 store.append_with_receipt(&plain(&name, "prepared"), &receipt(&name, ReceiptState::Open)).unwrap();
-                store.remember_shape("f", &name, 1).unwrap();
+                store.remember_shape("f", &name, 1, 8).unwrap();
                 store.append_and_settle(&plain(&name, "closed"), ReceiptState::Done).unwrap();
             }
         }

@@ -65,15 +65,25 @@ pub fn calls(store: &dyn Store, path: &str, function: &str, kept: Kept) -> Vec<V
     calls
 }
 
-/// Keeps the shape of the call, and its values only where `kept` says so.
+/// How many shapes of a function are kept.
+pub fn shapes(settings: &Settings) -> usize {
+    usize::try_from(settings.number("heal.memory.shapes")).unwrap_or(1)
+}
+
+/// Keeps the shape of the call as one of so many, and its values only where `kept` says so.
 ///
 /// # Errors
 /// [`StoreFault`].
-pub fn remember(store: &dyn Store, call: &Remember, kept: Option<Kept>) -> Result<Remembered, StoreFault> {
+pub fn remember(
+    store: &dyn Store,
+    call: &Remember,
+    shapes: usize,
+    kept: Option<Kept>,
+) -> Result<Remembered, StoreFault> {
     let shape = sanare_drift::shape::shape_of_call(&call.source, &call.function, &call.arguments, Some(&call.result));
     let text = serde_json::to_string(&shape).map_err(|error| StoreFault::Unusable(error.to_string()))?;
     let (key, now) = (function_key(&call.path, &call.function), SystemClock::new().now());
-    store.remember_shape(&key, &text, now)?;
+    store.remember_shape(&key, &text, now, shapes)?;
     let mut not_kept = None;
     if let (Some(kept), Some(whole)) = (kept, &call.whole) {
         match store.remember_call(&key, whole, now, kept.most, kept.since(now)) {
