@@ -9,6 +9,7 @@ use sanare_core::port::{Clock, StoreFault};
 use sanare_core::redact::Redactor;
 use sanare_core::service::config::{self, RouteSettings};
 use sanare_core::service::delivery::plan;
+use sanare_core::service::moment::DAY;
 use sanare_core::service::run::Message;
 use sanare_core::service::word::Severity;
 use sanare_core::service::{Change, Delivery, DeliveryState, Incident, Invalid, Moment, NotMade, ServiceStore, Status};
@@ -31,13 +32,18 @@ pub(super) struct Route {
     pub way: Way,
 }
 
-/// Brings what is due; how many messages were taken by somebody. One courier is at work at a time, among all processes.
+/// Brings what is due; how many messages were taken by somebody. What is over for a day and was never tried, because no route
+/// was there, is old news and not sent. One courier is at work at a time, among all processes.
 pub(super) fn round(
     store: &dyn ServiceStore,
     clock: &dyn Clock,
     routes: &[Route],
     owner: &str,
 ) -> Result<u64, StoreFault> {
+    // Without a way out messages stay where they are, for whoever looks.
+    if routes.is_empty() {
+        return Ok(0);
+    }
     let Some(mut lease) = store.lease("courier", owner, clock.now(), LEASE_MS)? else { return Ok(0) };
     let settings: Vec<RouteSettings> = routes.iter().map(|route| route.settings.clone()).collect();
     let (mut taken, mut down, mut waiting) = (0, BTreeSet::new(), BTreeSet::new());
@@ -57,7 +63,9 @@ pub(super) fn round(
             known.as_ref().is_some_and(|one| route.takes(&one.application, severity(&message, one), message.kind))
         };
         let plan = plan(&message, &settings, takes, &deliveries, noticed, Moment::from_millis(clock.now()));
-        if plan.over {
+        let closed = known.as_ref().is_none_or(|one| one.status() == Status::Closed);
+        let stale = closed && deliveries.is_empty() && Moment::from_millis(clock.now()).since(message.at) > DAY;
+        if plan.over || stale {
             end(store, clock, &message, &deliveries)?;
             continue;
         }

@@ -258,10 +258,28 @@ fn two_couriers_at_once_tell_it_once() {
 }
 
 #[test]
-fn without_a_route_nothing_piles_up_for_one_that_comes_later() {
+fn without_a_route_messages_wait_and_old_news_is_not_sent_by_one_that_comes_later() {
+    let receiver = Receiver::new(200);
     let plant = Plant::new(CONFIGURATION, AUTO);
-    handed_over(&plant);
+    let incident = handed_over(&plant);
+    assert_eq!(plant.healer.store().outbox(10).unwrap().len(), 1);
+    assert!(plant.healer.undelivered().unwrap().is_empty(), "nothing was tried");
+    let with_route = Plant::new(&format!("{}{CONFIGURATION}", receiver.route("ops", "")), AUTO);
+    let hands = with_route.healer.house().hands;
+    let old = Message {
+        key: "healed/inc_over/1".to_owned(),
+        kind: MessageKind::Healed,
+        incident: Id::from_text("inc_over"),
+        body: Redactor::standard().json(&json!({})),
+        at: Moment::from_millis(plant.healer.clock().now()),
+    };
+    plant.healer.store().commit(&Change { messages: vec![old], ..Change::default() }).unwrap();
+    plant.clock.0.fetch_add(2 * 24 * 3_600_000, Ordering::SeqCst);
+    for _ in 0..2 {
+        super::super::courier::round(plant.healer.store(), &**plant.healer.clock(), &hands.routes, "late").unwrap();
+    }
+    assert_eq!(receiver.kinds(), ["escalation"], "what still stands is told, however late");
+    assert!(receiver.told()[0].contains(incident.as_str()));
     assert!(plant.healer.store().outbox(10).unwrap().is_empty());
-    assert!(plant.healer.undelivered().unwrap().is_empty());
     assert_eq!(plant.healer.incidents(1).unwrap()[0].application, fraud());
 }
