@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sanare._errors import SettingsError as SettingsError
     from sanare._example import Example as Example
     from sanare._forget import forget as forget
+    from sanare._healer import Healer as Healer
     from sanare._listen import listen as listen
     from sanare._logs import drop_logs as drop_logs
     from sanare._logs import keep_logs as keep_logs
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from sanare._report import (
         reports as reports,
     )
-    from sanare._service import Healer as Healer
     from sanare._service import Intent as Intent
     from sanare._service import Service as Service
     from sanare._settings import settings as settings
@@ -111,7 +111,7 @@ _LATER = {
     "Error": "_errors",
     "Example": "_example",
     "HealRequested": "_errors",
-    "Healer": "_service",
+    "Healer": "_healer",
     "Intent": "_service",
     "NotStarted": "_errors",
     "Report": "_report",

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sanare._demo import EXAMPLES, Paint, piped
-from sanare._service import Healer, Service
+from sanare._healer import Healer
+from sanare._service import Service
 
 EXAMPLE = EXAMPLES / "model_service"
 # Seconds between two looks, as the demo's clock runs.

@@ -1,15 +1,15 @@
 //! Service healing for Python: the healer and its clients, as two classes of few methods over plain data.
 
+mod clock;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
-use sanare::core::port::Clock;
 use sanare::core::service::declaration::{Undo, Written};
 use sanare::core::service::policy::Case;
 use sanare::core::service::port::{Intent, Probe};
@@ -23,63 +23,8 @@ use sanare::effects::service::callback::End;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
 use serde_json::Value as Json;
 
+use self::clock::Told;
 use crate::{back, quietly, rows};
-
-/// A clock of the caller's, for tests: seconds since 1970.
-struct Told {
-    ask: Py<PyAny>,
-    /// What it said last, and the most that it has said.
-    last: AtomicU64,
-    most: AtomicU64,
-    broken: AtomicBool,
-}
-
-/// Why a clock is none.
-const NO_TIME: &str = "`clock` gives no time: it raised, or gave something else than the seconds since 1970";
-
-impl Told {
-    fn new(ask: Py<PyAny>) -> Result<Self, String> {
-        let (last, most) = (AtomicU64::default(), AtomicU64::default());
-        let told = Self { ask, last, most, broken: AtomicBool::new(false) };
-        told.millis();
-        if told.is_broken() { Err(NO_TIME.to_owned()) } else { Ok(told) }
-    }
-
-    /// What it says; where it says nothing, what it said last, and that it is broken.
-    fn millis(&self) -> u64 {
-        let seconds = Python::attach(|py| self.ask.call0(py).and_then(|told| told.extract::<f64>(py))).ok();
-        let since = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let millis = since.and_then(|since| u64::try_from(since.as_millis()).ok()).filter(|millis| *millis < END);
-        self.broken.store(millis.is_none(), Ordering::SeqCst);
-        if let Some(millis) = millis {
-            self.last.store(millis, Ordering::SeqCst);
-            self.most.fetch_max(millis, Ordering::SeqCst);
-        }
-        self.last.load(Ordering::SeqCst)
-    }
-}
-
-/// The year 10000, which no time of ours reaches.
-const END: u64 = 253_402_300_800_000;
-
-impl Clock for Told {
-    fn now(&self) -> u64 {
-        self.millis()
-    }
-
-    fn elapsed(&self) -> u64 {
-        self.millis();
-        self.most.load(Ordering::SeqCst)
-    }
-
-    fn is_broken(&self) -> bool {
-        self.broken.load(Ordering::SeqCst)
-    }
-
-    fn chance(&self) -> u128 {
-        sanare::wire::clock::SystemClock::new().chance()
-    }
-}
 
 fn failed(error: impl std::fmt::Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
