@@ -230,7 +230,7 @@ def test_too_many_at_once_are_left_to_people(world: World, tmp_path: Path, ill: 
             service.observe("e", 0.9 if place < ill else 0.0)
 
     world.minutes(healer, 3, each)
-    assert len(healer.incidents()) == ill
+    assert len([one for one in healer.incidents() if one["kind"] != "storm"]) == ill, "beside the storm itself"
     assert len(called) == calls, called
 
 
