@@ -26,6 +26,7 @@ use sanare_effects::service::{Endpoint, Secret, command, http, mlflow, probe, pr
 use sanare_effects::task::{Task, TaskEnd, run};
 
 use super::courier::{self, Route};
+use super::healer::locked;
 use super::logs::Files;
 use super::setup::{Setup, trouble};
 
@@ -89,6 +90,7 @@ impl Hands {
     /// # Errors
     /// [`StoreFault`].
     pub fn keep(&mut self, before: &Self, store: &dyn ServiceStore) -> Result<(), StoreFault> {
+        locked(&self.logs).go_on_from(&mut locked(&before.logs));
         let nobody = sanare_core::id::Id::from_text("");
         let old = before.targets.iter().map(|((application, _, action), hand)| ((application.clone(), *action), hand));
         for (of, hand) in old.chain(before.before.iter().map(|(of, hand)| (of.clone(), hand))) {

@@ -124,6 +124,17 @@ impl Files {
         Ok(())
     }
 
+    /// Goes on in files that another configuration follows where it has come to: a line that came before the change and
+    /// was not looked at yet is counted.
+    pub fn go_on_from(&mut self, before: &mut Self) {
+        for source in &mut self.0 {
+            let same = |one: &&mut Source| one.path == source.path && one.application == source.application;
+            if let Some(known) = before.0.iter_mut().find(same) {
+                std::mem::swap(&mut known.follow, &mut source.follow);
+            }
+        }
+    }
+
     /// Looks at each file; the counts whose window has ended. Of a file that cannot be read nothing is said: its counts
     /// stay away.
     pub fn beat(&mut self, now: Moment) -> Vec<Draft> {

@@ -58,6 +58,26 @@ fn a_timer_goes_on_through_a_reload() {
 }
 
 #[test]
+fn a_line_logged_just_before_a_reload_is_counted() {
+    let log = "[[service.app-0.log]]\nsignal = \"lines\"\npattern = \"lost\"\nfile = \"app.log\"\n";
+    let fleet = Fleet::new(1, log, AUTO);
+    let path = file(&fleet).with_file_name("app.log");
+    std::fs::write(&path, "lost\n").unwrap();
+    fleet.minutes(1, |_, _| WELL);
+    std::fs::write(&path, "lost\nlost\nlost\n").unwrap();
+    edit(&fleet, "instances = 3", "instances = 4");
+    fleet.healer.reload().unwrap();
+    fleet.minutes(1, |_, _| WELL);
+    let store = fleet.healer.store();
+    let counted = store.recent(&name(0), 10_000).unwrap();
+    let lines = counted.iter().filter(|one| one.signal.as_str() == "lines").map(|one| match &one.value {
+        ObservedValue::LogSignal(log) => log.count,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(lines.sum::<u64>(), 2, "what stood there when it began is not counted, the two that came are");
+}
+
+#[test]
 fn what_is_wrong_leaves_everything_as_it_was_and_says_so() {
     let fleet = Fleet::new(1, "", AUTO);
     let good = std::fs::read_to_string(file(&fleet)).unwrap();
