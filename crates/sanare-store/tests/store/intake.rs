@@ -30,7 +30,7 @@ fn what_conflicts_is_answered_alone_and_everything_else_is_there() {
     let group = |writer: usize, number: usize| -> Vec<Observation> {
         let mut all: Vec<Observation> =
             (0..10).map(|place| reading(&format!("{writer}-{number}-{place}"), place as f64)).collect();
-        if number % 10 == 0 {
+        if number.is_multiple_of(10) {
             all[7] = reading(&format!("shared-{}-{number}", writer / 2), writer as f64);
         }
         all
