@@ -391,11 +391,12 @@ fn seven_normal_days() {
         for (number, service) in fleet.services.iter().enumerate() {
             let seed = minute * 16 + number as u64 * 4;
             let day = ((minute % 1_440) as f64 / 1_440.0 * std::f64::consts::TAU).sin();
-            if noise(seed) < 0.02 {
+            // Of the minute before: what is missing or far out is so for one reading.
+            let before = |share: f64, what: u64| minute > 0 && noise(seed + what - 16) < share;
+            if noise(seed) < 0.02 && !before(0.02, 0) {
                 continue;
             }
-            // One reading in 300 is far out; the next is not.
-            let odd = noise(seed + 1) < 1.0 / 300.0 && noise(seed - seed.min(15)) >= 1.0 / 300.0;
+            let odd = noise(seed + 1) < 1.0 / 300.0 && !before(1.0 / 300.0, 1) && !before(0.02, 0);
             service.observe(&errors, if odd { 0.4 } else { 0.02 + 0.01 * day + 0.02 * noise(seed + 2) });
             service.observe(&latency, if odd { 2_000.0 } else { 200.0 + 100.0 * day + 80.0 * noise(seed + 3) });
             service.observe(&gone, 0.0);
