@@ -1,5 +1,7 @@
 //! `sanare run-services`: the healer without a server, until it is ended. Ending it at any moment loses nothing.
 
+use std::io::Write as _;
+
 use crate::command::Context;
 use crate::output::{Exit, Printed, complain};
 
@@ -23,13 +25,17 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
         return Ok(Printed::text(if context.json { crate::command::pretty(&pass) } else { text }));
     }
     healer.reload_on_hangup().map_err(|error| Exit::usage(format!("SIGHUP cannot be heard: {error}")))?;
-    healer.on_reload(|done| match done {
-        Ok(changed) if changed.is_empty() => eprintln!("the configuration was read again: nothing has changed"),
-        Ok(changed) => {
-            let keys: Vec<&str> = changed.iter().map(|one| one.key.as_str()).collect();
-            eprintln!("the configuration was read again, changed: {}", keys.join(", "));
-        }
-        Err(error) => eprintln!("the configuration stays as it was: {error}"),
+    healer.on_reload(|done| {
+        let said = match done {
+            Ok(changed) if changed.is_empty() => "the configuration was read again: nothing has changed".to_owned(),
+            Ok(changed) => {
+                let keys: Vec<&str> = changed.iter().map(|one| one.key.as_str()).collect();
+                format!("the configuration was read again, changed: {}", keys.join(", "))
+            }
+            Err(error) => format!("the configuration stays as it was: {error}"),
+        };
+        // A terminal that is gone is no reason to stop watching.
+        drop(writeln!(std::io::stderr().lock(), "{said}"));
     });
     healer.run();
     Ok(Printed::default())
