@@ -250,13 +250,14 @@ pub fn heal(store: &dyn Store, mut request: HealRequest, subject: &mut dyn Subje
         Err(fault) => return broken_store(&incident, &fault),
     };
     let desk = ground.desk(&request);
-    let ran = flight.keep(store, &lease, || {
+    let work = || {
         // The one before may have ended between the look and the taking.
         match desk.known(subject) {
             Some(report) => Ran { report, overtaken: false, reran: true },
             None => desk.run(class, None, recorded, subject, Some(&lease)),
         }
-    });
+    };
+    let ran = if only_looked_at { flight.look(store, &lease, work) } else { flight.keep(store, &lease, work) };
     // Who took over may have a repair; the call has run again at most once all the same.
     let adopted = if ran.overtaken && !ran.reran { adopt(&desk, subject) } else { None };
     adopted.unwrap_or(ran.report)

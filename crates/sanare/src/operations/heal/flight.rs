@@ -65,6 +65,14 @@ impl Flight<'_> {
         left > 0
     }
 
+    /// Looks under the lease, which is given back afterwards. A look takes milliseconds: nothing has to renew it, and a
+    /// thread for that would cost a tenth of the look.
+    pub(super) fn look<T>(&self, store: &dyn Store, lease: &Lease, look: impl FnOnce() -> T) -> T {
+        let done = look();
+        let _ = store.give_back(lease);
+        done
+    }
+
     /// Works under the lease, which is renewed meanwhile and given back afterwards.
     pub(super) fn keep<T>(&self, store: &dyn Store, lease: &Lease, work: impl FnOnce() -> T) -> T {
         let (stop, stopped) = channel::<()>();
