@@ -253,6 +253,8 @@ pub const KEYS: &[Key] = &[
     key("model.max_tokens", Kind::Integer(256, 65_536), "4096", "tokens of a reply"),
     key("model.prompt_size", Kind::Size(4 * KIB, MIB), "\"32KiB\"", "a whole prompt, at most"),
     key("model.max_calls_per_hour", Kind::Integer(0, 100_000), "300", "calls of the whole project in an hour"),
+    key("model.service.calls_per_hour", Kind::Integer(0, 100_000), "60", "calls in an hour for one service; 0: never"),
+    key("model.service.use_fallback", Kind::Flag, "true", "whether the rules answer for a service where no model does"),
     key("model.allow_insecure", Kind::Flag, "false", "whether http to other machines is allowed"),
     key("model.proxy", Kind::Text(500), "\"\"", "an HTTP proxy; empty: what HTTPS_PROXY says, `none`: no proxy"),
     key("model.ca_file", Kind::Text(1_000), "\"\"", "a file with more certificates to believe (PEM)"),
