@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use sanare_core::hash::Digest;
 use sanare_core::port::TargetFault;
@@ -10,6 +11,9 @@ use sanare_effects::apply::{ApplyError, can_be_kept, write_atomically};
 
 /// A file larger than this is not read.
 const MOST_BYTES: u64 = 4 * 1_024 * 1_024;
+
+/// How often the file is read again when others write it meanwhile.
+const TRIES: u64 = 100;
 
 /// The lockfile of one function's project.
 #[derive(Debug)]
@@ -71,9 +75,10 @@ impl LockBook {
             incident.clone_into(&mut entry.incident);
             "policy".clone_into(&mut entry.accepted);
         }
-        let Ok((mut lockfile, before)) = read(&self.path) else { return Ok(()) };
-        lockfile.add(&entries);
-        write(&self.path, before, &lockfile)
+        change(&self.path, |lockfile| {
+            lockfile.add(&entries);
+            true
+        })
     }
 }
 
@@ -101,9 +106,10 @@ pub fn add_accepted(
         incident.clone_into(&mut entry.incident);
         who.clone_into(&mut entry.accepted);
     }
-    let Ok((mut lockfile, before)) = read(&path) else { return Ok(()) };
-    lockfile.add(&entries);
-    write(&path, before, &lockfile)
+    change(&path, |lockfile| {
+        lockfile.add(&entries);
+        true
+    })
 }
 
 /// Takes an incident's lines out of the lockfile that its source file belongs to: the nearest one above it.
@@ -114,8 +120,21 @@ pub fn take_back(source: &Path, incident: &str) -> Result<(), TargetFault> {
     let Some(path) = source.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|path| path.is_file()) else {
         return Ok(());
     };
-    let Ok((mut lockfile, before)) = read(&path) else { return Ok(()) };
-    if lockfile.remove(incident) { write(&path, before, &lockfile) } else { Ok(()) }
+    change(&path, |lockfile| lockfile.remove(incident))
+}
+
+/// Reads the file, changes it and writes it, if `edit` says that there is something to write. Heals of other functions
+/// write their lines here too: whoever finds that the file has changed meanwhile reads it again. A file that cannot be read
+/// is left as it is.
+fn change(path: &Path, edit: impl Fn(&mut Lockfile) -> bool) -> Result<(), TargetFault> {
+    for pause in 0..TRIES {
+        let Ok((mut lockfile, before)) = read(path) else { return Ok(()) };
+        if !edit(&mut lockfile) || write(path, before, &lockfile)? {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(pause.min(20)));
+    }
+    Err(TargetFault::Other(format!("{NAME}: others write it all the time")))
 }
 
 /// The file's entries and the hash of its bytes; no file is an empty one.
@@ -133,17 +152,19 @@ fn read(path: &Path) -> Result<(Lockfile, Option<Digest>), String> {
     Ok((lockfile, Some(Digest::of(&bytes))))
 }
 
-fn write(path: &Path, before: Option<Digest>, lockfile: &Lockfile) -> Result<(), TargetFault> {
-    let other = |error: std::io::Error| TargetFault::Other(format!("{NAME}: {error}"));
+/// Whether it is written; else somebody else has changed it meanwhile.
+fn write(path: &Path, before: Option<Digest>, lockfile: &Lockfile) -> Result<bool, TargetFault> {
     let before = match before {
         Some(before) => before,
-        None => {
-            std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(other)?;
-            Digest::of(b"")
-        }
+        None => match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
+            Ok(_) => Digest::of(b""),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(false),
+            Err(error) => return Err(TargetFault::Other(format!("{NAME}: {error}"))),
+        },
     };
     match write_atomically(path, &before, lockfile.write().as_bytes()) {
-        Ok(_) | Err(ApplyError::NotDurable(_)) => Ok(()),
+        Ok(_) | Err(ApplyError::NotDurable(_)) => Ok(true),
+        Err(ApplyError::Changed { .. } | ApplyError::Overwritten { .. }) => Ok(false),
         Err(ApplyError::DiskFull(_)) => Err(TargetFault::DiskFull),
         Err(error) => Err(TargetFault::Other(format!("{NAME}: {error}"))),
     }
@@ -191,6 +212,35 @@ mod tests {
         take_back(&source, "inc_1")?;
         assert_eq!(book.accepted()?, []);
         Ok(())
+    }
+
+    #[test]
+    fn heals_of_many_functions_at_once_keep_each_other_s_lines() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir(project.path().join("jobs")).unwrap();
+        let source = project.path().join("jobs/daily.py");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let (root, source) = (project.path(), &source);
+                scope.spawn(move || {
+                    let book = LockBook::of(root, "jobs/daily.py", &format!("load_{number}"));
+                    book.offer("def load(): ...", vec![entry()]);
+                    book.choose("def load(): ...");
+                    for round in 0..6 {
+                        let incident = format!("inc_{number}_{round}");
+                        book.add(&incident).unwrap();
+                        if round < 5 {
+                            take_back(source, &incident).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        for number in 0..8 {
+            let accepted = LockBook::of(project.path(), "jobs/daily.py", &format!("load_{number}")).accepted().unwrap();
+            let incidents: Vec<&str> = accepted.iter().map(|entry| entry.incident.as_str()).collect();
+            assert_eq!(incidents, [format!("inc_{number}_5")]);
+        }
     }
 
     #[test]
