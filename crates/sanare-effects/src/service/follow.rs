@@ -1,9 +1,8 @@
 //! A log file that is followed: whole lines as they come, through rotation, truncation and half lines, in bounded memory
 //! (S30).
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::regular_file;
@@ -29,8 +28,7 @@ pub struct Follow {
 #[derive(Debug)]
 struct Open {
     file: File,
-    device: u64,
-    inode: u64,
+    identity: (u64, u64),
     position: u64,
 }
 
@@ -62,7 +60,7 @@ impl Follow {
                 }
                 there => there?,
             };
-            let same = self.open.as_ref().is_some_and(|open| (open.device, open.inode) == (there.dev(), there.ino()));
+            let same = self.open.as_ref().is_some_and(|open| open.identity == identity(&there));
             if same {
                 return Ok(());
             }
@@ -79,7 +77,7 @@ impl Follow {
         let mut file = regular_file::open(&self.path)?;
         let about = file.metadata()?;
         let position = if self.from_start { 0 } else { file.seek(SeekFrom::End(0))? };
-        Ok(Open { file, device: about.dev(), inode: about.ino(), position })
+        Ok(Open { file, identity: identity(&about), position })
     }
 
     /// Reads to the end; whether it got there.
@@ -109,6 +107,20 @@ impl Follow {
             keep(&mut self.half, rest);
         }
         Ok(false)
+    }
+}
+
+/// Which file it is, whatever its name: device and number, or the moment of its making where there are no such numbers.
+fn identity(about: &Metadata) -> (u64, u64) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (about.dev(), about.ino())
+    }
+    #[cfg(not(unix))]
+    {
+        let made = about.created().ok().and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
+        made.map_or((0, 0), |made| (made.as_secs(), u64::from(made.subsec_nanos())))
     }
 }
 
