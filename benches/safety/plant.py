@@ -401,7 +401,9 @@ class Plant:
         return ask(self.keeper.service + "/figures")
 
     def read_truth(self) -> None:
-        lines = (self.folder / "truth").read_text().splitlines()
+        truth = self.folder / "truth"
+        # A process that has just been started has not written yet.
+        lines = truth.read_text().splitlines() if truth.is_file() else []
         for line in lines[self.truth_read :]:
             word, _, rest = line.partition(" ")
             if word == "start":

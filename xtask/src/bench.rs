@@ -67,13 +67,23 @@ pub fn run(workshop: &Workshop, arguments: &[String]) -> anyhow::Result<bool> {
     }
     let ours = python::wheel(workshop)?;
     let peer = Venv::ready(workshop, "venv-peer", &python::main_interpreter(workshop)?, PEER)?;
-    let mut figures = Vec::new();
+    let (mut figures, mut broken) = (Vec::new(), Vec::new());
     for bench in BENCHES.iter().filter(|bench| arguments.is_empty() || arguments.iter().any(|name| name == bench.name))
     {
         eprintln!("\n== {} ==", bench.name);
-        figures.extend((bench.run)(workshop, &ours, &peer).with_context(|| format!("bench `{}`", bench.name))?);
+        // One that fails takes nobody else's figures with it.
+        match (bench.run)(workshop, &ours, &peer) {
+            Ok(found) => figures.extend(found),
+            Err(error) => broken.push(format!("bench `{}`: {error:#}", bench.name)),
+        }
     }
     println!("\n{}", page::table(&figures));
+    for why in &broken {
+        println!("{why}");
+    }
+    if !broken.is_empty() {
+        return Ok(false);
+    }
     if arguments.is_empty() {
         std::fs::write(workshop.root.join("docs/benchmarks.md"), page::page(workshop, &ours, PEER, &figures)?)?;
         println!("written to docs/benchmarks.md");
