@@ -88,11 +88,12 @@ impl Healer {
     /// # Errors
     /// [`NotReloaded`]; then everything is as it was, and that is in the ledger.
     pub fn reload(&self) -> Result<Vec<Changed>, NotReloaded> {
+        // Read by whoever has the turn: what was read before another one's change would take that change back.
+        let _one = locked(self.reloading());
         self.reload_from(&std::fs::read(&self.setup().file))
     }
 
     fn reload_from(&self, bytes: &std::io::Result<Vec<u8>>) -> Result<Vec<Changed>, NotReloaded> {
-        let _one = locked(self.reloading());
         let before = self.live();
         let read = self.read(&before, bytes);
         match read {
@@ -110,6 +111,7 @@ impl Healer {
     pub(in crate::service) fn reload_if_due(&self) {
         let asked = self.hangs_up() && sanare_effects::hangup::take();
         let Some(watched) = self.watched() else { return };
+        let one = locked(self.reloading());
         // What is judged is what was seen: a file that is being written is not read a second time.
         let bytes = std::fs::read(&self.setup().file);
         let due = locked(watched).is_due(bytes.as_deref().ok());
@@ -117,6 +119,8 @@ impl Healer {
             return;
         }
         let done = self.reload_from(&bytes);
+        // Whoever is told may ask for a reload.
+        drop(one);
         if let Some(tell) = &*locked(self.teller()) {
             tell(&done);
         }
