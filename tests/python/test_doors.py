@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import sanare
+from records import watches
 from test_services import ME
 from test_verbs import program
 
@@ -99,12 +100,11 @@ def test_through_the_commands(folder: Path) -> None:
         stderr=subprocess.STDOUT,
     )
     try:
-        # It hears what is told from when it began: then its store is there.
+        # It hears what is told from when it began: once it keeps what it has detected.
         end = time.monotonic() + 60
-        while not (folder / ".sanare" / "store.db").exists():
+        while not watches(folder / ".sanare" / "store.db"):
             assert healer.poll() is None and time.monotonic() < end
             time.sleep(0.05)
-        time.sleep(1)
         for at in times():
             assert program(folder, "observe", "fraud", "answers", "0", "--at", at)[0] == 0
         found: list[dict[str, Any]] = []

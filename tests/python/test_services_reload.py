@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import queue
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sanare
+from records import watches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,19 +65,9 @@ class Running:
         threading.Thread(target=self.listen, daemon=True).start()
         # It has read its file once it keeps what it has detected.
         end = time.monotonic() + 60
-        while not self.watches(folder / ".sanare" / "store.db"):
+        while not watches(folder / ".sanare" / "store.db"):
             assert time.monotonic() < end and self.process.poll() is None
             time.sleep(0.05)
-
-    @staticmethod
-    def watches(store: Path) -> bool:
-        if not store.exists():
-            return False
-        with contextlib.closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
-            try:
-                return bool(connection.execute("SELECT count(*) FROM service_states").fetchone()[0])
-            except sqlite3.OperationalError:
-                return False
 
     def listen(self) -> None:
         assert self.process.stderr is not None
