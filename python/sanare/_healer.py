@@ -152,13 +152,13 @@ class Healer:
         """Says what came of an act of which nobody knew; its target is free again."""
         self._ask(self._here().settle, receipt, state, reason)
 
-    def stop(self, application: str | None = None) -> None:
+    def stop(self, application: str | None = None, reason: str = "") -> None:
         """Stops all acting, or on one application; when it returns no act begins any more."""
-        self._ask(self._here().stop, application)
+        self._ask(self._here().stop, application, reason)
 
-    def start_again(self, application: str | None = None) -> None:
-        """Lifts the stop switch."""
-        self._ask(self._here().start_again, application)
+    def start_again(self, application: str | None = None, *, reason: str) -> None:
+        """Lifts the stop switch: one of the approvers, with the reason, which is in the ledger before it is lifted."""
+        self._ask(self._here().start_again, application, reason)
 
     def silence(
         self,

@@ -89,7 +89,7 @@ def test_through_the_package(folder: Path) -> None:
         healer.close_incident(id, "again")
     healer.mark_good("fraud", "7", "a year of service")
     healer.stop("fraud")
-    healer.start_again("fraud")
+    healer.start_again("fraud", reason="all is well")
     assert transcript(folder) == (DOORS / "asked.txt").read_text()
 
 
@@ -132,7 +132,8 @@ def test_through_the_commands(folder: Path) -> None:
         (1, ["incident", "close", id, "--reason", "again"]),
         (0, ["model", "mark-good", "fraud", "7", "--reason", "a year of service"]),
         (0, ["stop", "fraud"]),
-        (0, ["start", "fraud"]),
+        (2, ["start", "fraud"]),
+        (0, ["start", "fraud", "--reason", "all is well"]),
     ]
     for expected, arguments in steps:
         code, out, err = program(folder, *arguments)

@@ -362,7 +362,10 @@ def test_a_question_is_answered_by_command(tmp_path: Path) -> None:
     assert command(tmp_path, "propose", plant.incident["id"], "destroy", "--reason", "x")[0] == 2
     assert command(tmp_path, "stop", "fraud")[0] == 0
     assert (tmp_path / ".sanare" / "STOP.fraud").exists()
-    assert command(tmp_path, "start", "fraud")[0] == 0
+    code, said = command(tmp_path, "start", "fraud")
+    assert (code, "a reason is needed" in said) == (2, True), said
+    assert (tmp_path / ".sanare" / "STOP.fraud").exists()
+    assert command(tmp_path, "start", "fraud", "--reason", "seen to")[0] == 0
     assert not (tmp_path / ".sanare" / "STOP.fraud").exists()
     assert command(tmp_path, "ledger", "verify")[0] == 0
 

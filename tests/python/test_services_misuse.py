@@ -81,7 +81,7 @@ def test_a_healer_raises_its_own_error_alone(healer: sanare.Healer, bad: Any) ->
         lambda: healer.mark_good("fraud", "1", bad),
     ]
     if bad is not None:
-        calls += [lambda: healer.stop(bad), lambda: healer.start_again(bad), lambda: sanare.Healer(bad)]
+        calls += [lambda: healer.stop(bad), lambda: healer.start_again(bad, reason="x"), lambda: sanare.Healer(bad)]
     for call in calls:
         with pytest.raises(sanare.Error):
             call()
@@ -193,11 +193,11 @@ def test_a_slip_of_the_pen_is_no_switch(tmp_path: Path) -> None:
     assert command(tmp_path, "services") == (0, "fraud: well; stopped\n")
     # One that has left the configuration since is lifted all the same.
     (tmp_path / "sanare.toml").write_text("[service.other]\ninstances = 1\n")
-    assert command(tmp_path, "start", "fraud")[0] == 0
+    assert command(tmp_path, "start", "fraud", "--reason", "it is gone")[0] == 0
     assert switches(tmp_path) == []
 
 
-def test_the_switch_needs_no_store(tmp_path: Path) -> None:
+def test_setting_the_switch_needs_no_store_and_lifting_it_does(tmp_path: Path) -> None:
     assert command(tmp_path, "init", "fraud")[0] == 0
     (tmp_path / ".sanare").mkdir()
     (tmp_path / ".sanare" / "store.db").write_bytes(os.urandom(5000))
@@ -207,8 +207,9 @@ def test_the_switch_needs_no_store(tmp_path: Path) -> None:
         assert "stopped: " in said and "could not be withdrawn: the store is damaged" in said, said
     assert switches(tmp_path) == ["STOP", "STOP.fraud"]
     for service in (["fraud"], []):
-        assert command(tmp_path, "start", *service)[0] == 0
-    assert switches(tmp_path) == []
+        code, said = command(tmp_path, "start", *service, "--reason", "seen to")
+        assert (code, "the store is damaged" in said) == (5, True), said
+    assert switches(tmp_path) == ["STOP", "STOP.fraud"]
 
 
 def test_a_configuration_that_cannot_be_read_hides_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ mod fill;
 mod pointer;
 mod world;
 pub mod adapter;
+pub mod begin;
 pub mod callback;
 pub mod command;
 pub mod follow;

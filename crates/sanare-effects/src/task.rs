@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::offspring::{Offspring, State};
 use crate::sandbox::Prepared;
+use crate::service::begin::begin;
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -75,6 +76,9 @@ pub enum CannotStart {
     /// It could not be shut in.
     #[error("`{0}` could not be shut in")]
     NotShutIn(String),
+    /// The stop switch was set meanwhile.
+    #[error("the stop switch is set, or cannot be read")]
+    Stopped,
     /// The system said no.
     #[error("cannot run `{program}`")]
     Io {
@@ -120,7 +124,8 @@ pub fn run_while_wanted(
     if let Some(fences) = fences {
         shut_in(&mut command, Arc::clone(fences));
     }
-    let mut child = command.spawn().map_err(|source| cannot_start(task, source))?;
+    let started = begin(|| command.spawn()).ok_or(CannotStart::Stopped)?;
+    let mut child = started.map_err(|source| cannot_start(task, source))?;
     let mut offspring = Offspring::new(libc::pid_t::try_from(child.id()).unwrap_or_default());
     let mut input = Input { pipe: child.stdin.take(), rest: &task.input };
     let mut output = Tail::new(child.stdout.take(), task.output);

@@ -167,19 +167,17 @@ impl NativeHealer {
         quietly(py, || self.0.settle(receipt, state, reason))?.map(drop).map_err(failed)
     }
 
-    #[pyo3(signature = (application=None))]
-    fn stop(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
+    fn stop(&self, py: Python<'_>, application: Option<&str>, reason: &str) -> PyResult<()> {
         let application = application.map(Application::parse).transpose().map_err(wrong)?;
         if let Some(application) = &application {
             self.0.setup().has(application).map_err(failed)?;
         }
-        quietly(py, || self.0.stop(application.as_ref()))?.map_err(failed)
+        quietly(py, || self.0.stop(application.as_ref(), reason))?.map_err(failed)
     }
 
-    #[pyo3(signature = (application=None))]
-    fn start_again(&self, py: Python<'_>, application: Option<&str>) -> PyResult<()> {
+    fn start_again(&self, py: Python<'_>, application: Option<&str>, reason: &str) -> PyResult<()> {
         let application = application.map(Application::parse).transpose().map_err(wrong)?;
-        quietly(py, || self.0.start_again(application.as_ref()))?.map_err(failed)
+        quietly(py, || self.0.start_again(application.as_ref(), reason))?.map_err(failed)
     }
 
     /// Matchers as name, how (`=` one of these texts, `~` a pattern) and texts; times in seconds.

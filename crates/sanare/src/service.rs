@@ -29,8 +29,8 @@ pub use hands::{Asking, Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
     Asked, Changed, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
-    NotReloaded, NotReplayed, NotSilenced, NotSimulated, Simulated, Target, Undelivered, WouldOpen, checked, simulate,
-    word,
+    NotReloaded, NotReplayed, NotSilenced, NotSimulated, NotStarted, Simulated, Target, Undelivered, WouldOpen,
+    checked, simulate, word,
 };
 pub use queue::Stats;
 pub use references::{Learned, NotLearned};

@@ -50,8 +50,8 @@ fn a_scenario_through_the_library_leaves_the_same_ledger() {
     healer.close_incident(id, "seen to", true).unwrap();
     assert!(healer.close_incident(id, "again", false).is_err());
     healer.mark_good(&fraud, &Version::parse("7").unwrap(), "a year of service").unwrap();
-    healer.stop(Some(&fraud)).unwrap();
-    healer.start_again(Some(&fraud)).unwrap();
+    healer.stop(Some(&fraud), "").unwrap();
+    healer.start_again(Some(&fraud), "all is well").unwrap();
 
     let got = transcript(&folder.path().join(".sanare/store.db"), &me);
     assert_eq!(got, TRANSCRIPT);

@@ -259,6 +259,12 @@ pub trait House: Send + Sync {
         !self.stopped(application)
     }
 
+    /// Calls an adapter, once [`House::may_begin`] has said yes: whoever has a gate that an effect passes when it leaves this
+    /// process puts the call behind it.
+    fn calling(&self, _application: &Application, call: &mut dyn FnMut()) {
+        call();
+    }
+
     /// Whether storm mode holds for it.
     fn in_storm(&self, application: &Application) -> bool;
 

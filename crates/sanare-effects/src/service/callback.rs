@@ -15,6 +15,7 @@ use sanare_core::service::word::Effect;
 use sanare_core::service::{Invalid, Text};
 
 use super::adapter::{fenced, identity_of, told, without_dry_run};
+use super::begin::begin;
 use super::world;
 
 /// How a callback ended.
@@ -109,7 +110,8 @@ impl Adapter for Callback {
         }
         let (sender, receiver) = channel();
         let (function, calls, own) = (Arc::clone(&self.function), Arc::clone(&self.calls), intent.clone());
-        let spawned = std::thread::Builder::new().name("sanare-callback".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name("sanare-callback".to_owned());
+        let work = move || {
             let end =
                 catch_unwind(AssertUnwindSafe(|| function(&own))).unwrap_or_else(|_| End::Failed("panic".to_owned()));
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,10 +123,15 @@ impl Adapter for Callback {
             drop(calls);
             // Nobody may be listening any more: then the end is what `state` knows.
             let _ = sender.send(end);
-        });
-        if spawned.is_err() {
+        };
+        let why = match begin(|| thread.spawn(work)) {
+            Some(Ok(_)) => None,
+            Some(Err(_)) => Some("no thread could be started"),
+            None => Some("the stop switch is set, or cannot be read"),
+        };
+        if let Some(why) = why {
             self.calls().running = None;
-            return told(Effect::NotStarted, "no thread could be started");
+            return told(Effect::NotStarted, why);
         }
         let timeout = Duration::from_millis(intent.timeout_ms.min(self.declaration.timeout_ms));
         match receiver.recv_timeout(timeout) {

@@ -13,6 +13,7 @@ use sanare_core::service::text::Output;
 use sanare_core::service::word::Effect;
 
 use super::adapter::{availability, fenced, identity_of, told, without_dry_run};
+use super::begin::begin;
 use super::client::{Answer, Call, Reply, reachable};
 use super::endpoint::Endpoint;
 use super::pointer::{is_pointer, text_at};
@@ -252,6 +253,9 @@ impl Adapter for Http {
             timeout,
             most: ANSWER,
         };
+        if begin(|| ()).is_none() {
+            return told(Effect::NotStarted, "the stop switch is set, or cannot be read");
+        }
         match call.send() {
             Reply::NotSent(fault) => told(Effect::NotStarted, &fault.to_string()),
             Reply::Lost(fault) => told(Effect::Unknown, &fault.to_string()),

@@ -366,6 +366,7 @@ impl Healer {
 
     /// Questions of what is stopped are void, by whomever and however the switch was set: lifting it begins nothing.
     fn withdraw(&self, acting: &Loop<'_>) -> Result<(), StoreFault> {
+        self.note_switches_if_free()?;
         let setup = self.setup();
         if setup.is_stopped(None) {
             return acting.void_approvals(None, "stopped").map(drop);

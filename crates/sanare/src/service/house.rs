@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sanare_core::hash::Digest;
@@ -22,6 +23,7 @@ use sanare_core::service::{
 use sanare_detect::drift::compare::compare;
 use sanare_detect::drift::reference::FEW;
 use sanare_detect::storm::Weather;
+use sanare_effects::service::begin::behind;
 use sanare_effects::service::mlflow::registry::{Alias, VersionState};
 use sanare_engine::service::fleet;
 
@@ -206,11 +208,27 @@ impl House for LiveHouse {
     }
 
     fn stopped(&self, application: &Application) -> bool {
-        self.setup.is_stopped(None) || self.setup.is_stopped(Some(application))
+        is_stopped(&self.setup, application)
     }
 
     fn may_begin(&self, application: &Application) -> bool {
         gate::read(&self.setup, || !self.stopped(application)).unwrap_or(false)
+    }
+
+    fn calling(&self, application: &Application, call: &mut dyn FnMut()) {
+        // Between the look and the effect lies what an adapter does first, such as to compare its fence.
+        let (setup, application) = (Arc::clone(&self.setup), application.clone());
+        let gate = move |first: &mut dyn FnMut()| {
+            let begun = gate::read(&setup, || {
+                let goes = !is_stopped(&setup, &application);
+                if goes {
+                    first();
+                }
+                goes
+            });
+            begun.unwrap_or(false)
+        };
+        behind(Rc::new(gate), call);
     }
 
     fn in_storm(&self, application: &Application) -> bool {
@@ -324,6 +342,10 @@ impl House for LiveHouse {
 }
 
 /// Where a stop switch is: for all, or for one application.
+fn is_stopped(setup: &Setup, application: &Application) -> bool {
+    setup.is_stopped(None) || setup.is_stopped(Some(application))
+}
+
 pub(super) fn stop_path(setup: &Setup, application: Option<&Application>) -> PathBuf {
     let name = application.map_or_else(|| "STOP".to_owned(), |application| format!("STOP.{application}"));
     setup.store().with_file_name(name)

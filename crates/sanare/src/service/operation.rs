@@ -30,5 +30,6 @@ pub(super) use reload::Watched;
 pub use reload::{Changed, NotReloaded};
 pub use silence::{Hushed, NotLifted, NotSilenced};
 pub use simulate::{NotSimulated, Simulated, simulate};
+pub use stop::NotStarted;
 pub use targets::Target;
 pub use undelivered::Undelivered;

@@ -58,6 +58,8 @@ for = "30s"
 struct Plant {
     _folder: tempfile::TempDir,
     store: Arc<dyn ServiceStore>,
+    /// The same store, by its ledger.
+    records: Arc<Memory>,
     clock: Arc<Hand>,
     healer: Healer,
     service: Service,
@@ -75,13 +77,15 @@ impl Plant {
         std::fs::write(folder.path().join("policy.toml"), policy.replace("ME", &me)).unwrap();
         let setup = Setup::read(&folder.path().join("sanare.toml")).unwrap();
         let clock = Arc::new(Hand(AtomicU64::new(0)));
-        let store: Arc<dyn ServiceStore> = Arc::new(Memory::default());
+        let records = Arc::new(Memory::default());
+        let store: Arc<dyn ServiceStore> = records.clone();
         let tools = Tools { store: Arc::clone(&store), clock: clock.clone(), agent: Arc::new(RulesAgent) };
         let healer = Healer::with(setup, tools).unwrap();
         let service = healer.service(fraud(), Options::default());
         Self {
             _folder: folder,
             store,
+            records,
             clock,
             healer,
             service,
@@ -222,7 +226,7 @@ fn stopped_means_that_nothing_is_called_and_questions_are_void() {
     goes_bad(&plant);
     let asked = plant.healer.pending_approvals().unwrap();
     assert_eq!(asked.len(), 1);
-    plant.healer.stop(Some(&fraud())).unwrap();
+    plant.healer.stop(Some(&fraud()), "").unwrap();
     assert!(plant.healer.pending_approvals().unwrap().is_empty());
     assert!(plant.healer.approve(&asked[0].id, "yes", None).is_err());
     plant.minutes(10);

@@ -9,6 +9,16 @@ pub struct Person {
     pub groups: Vec<String>,
 }
 
+impl Person {
+    /// Whether it is one of these accounts and `group:NAME`s.
+    pub fn is_among(&self, named: &[String]) -> bool {
+        named.iter().any(|one| match one.strip_prefix("group:") {
+            Some(group) => self.groups.iter().any(|own| own == group),
+            None => *one == self.name,
+        })
+    }
+}
+
 /// The account that runs this process.
 #[cfg(unix)]
 pub fn current() -> Person {

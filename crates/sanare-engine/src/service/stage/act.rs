@@ -223,7 +223,11 @@ pub(crate) fn call(turn: &Turn<'_>, adapter: &dyn Adapter, intent: &Intent, begu
     if turn.world.clock.elapsed().saturating_sub(begun) > BEGIN_MS {
         return not("the call could not begin in time");
     }
-    catch_unwind(AssertUnwindSafe(|| adapter.act(intent))).unwrap_or_else(|_| Acted::plain(Effect::Unknown))
+    let mut acted = None;
+    turn.world.house.calling(&intent.application, &mut || {
+        acted = catch_unwind(AssertUnwindSafe(|| adapter.act(intent))).ok();
+    });
+    acted.unwrap_or_else(|| Acted::plain(Effect::Unknown))
 }
 
 /// Takes an effect: done is verified, unknown is asked of the world, the others are an attempt that did nothing.
