@@ -18,6 +18,7 @@ mod operation;
 mod pulse;
 mod queue;
 mod references;
+mod reminder;
 mod setup;
 mod watch;
 #[cfg(test)]

@@ -105,7 +105,8 @@ pub fn plan(
     noticed: bool,
     now: Moment,
 ) -> Plan {
-    let hands_over = message.kind == MessageKind::Escalation;
+    // A reminder goes to whom it reminds: the message itself has gone further meanwhile.
+    let hands_over = message.kind == MessageKind::Escalation && message.reminder().is_none();
     let mut plan = Plan { send: Vec::new(), over: true };
     let fitting = routes.iter().enumerate().filter(|(_, route)| takes(route));
     for (turn, (place, route)) in (0_u64..).zip(fitting) {

@@ -123,6 +123,13 @@ pub struct Message {
     pub at: Moment,
 }
 
+impl Message {
+    /// Which reminder of another message it is, if it is one.
+    pub fn reminder(&self) -> Option<u64> {
+        self.body.as_ref().get("reminder")?.as_u64()
+    }
+}
+
 /// Everything that one step changes, in one transaction: all of it is stored, or nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Change {

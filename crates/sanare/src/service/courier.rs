@@ -17,6 +17,7 @@ use sanare_effects::service::message::{Outgoing, Way};
 use serde_json::json;
 
 use super::hands::{endpoint, key_place};
+use super::reminder;
 
 /// Messages that one round looks at.
 const MESSAGES: usize = 200;
@@ -33,18 +34,21 @@ pub(super) struct Route {
 }
 
 /// Brings what is due; how many messages were taken by somebody. What is over for a day and was never tried, because no route
-/// was there, is old news and not sent. One courier is at work at a time, among all processes.
+/// was there, is old news and not sent. One courier is at work at a time, among all processes. `stormy`: nobody is reminded of
+/// what a storm consists of.
 pub(super) fn round(
     store: &dyn ServiceStore,
     clock: &dyn Clock,
     routes: &[Route],
     owner: &str,
+    stormy: bool,
 ) -> Result<u64, StoreFault> {
     // Without a way out messages stay where they are, for whoever looks.
     if routes.is_empty() {
         return Ok(0);
     }
     let Some(mut lease) = store.lease("courier", owner, clock.now(), LEASE_MS)? else { return Ok(0) };
+    reminder::remind(store, clock, stormy)?;
     let settings: Vec<RouteSettings> = routes.iter().map(|route| route.settings.clone()).collect();
     let (mut taken, mut down, mut waiting) = (0, BTreeSet::new(), BTreeSet::new());
     let mut incidents: BTreeMap<String, Option<Incident>> = BTreeMap::new();
@@ -65,6 +69,18 @@ pub(super) fn round(
         let plan = plan(&message, &settings, takes, &deliveries, noticed, Moment::from_millis(clock.now()));
         let closed = known.as_ref().is_none_or(|one| one.status() == Status::Closed);
         let stale = closed && deliveries.is_empty() && Moment::from_millis(clock.now()).since(message.at) > DAY;
+        if let Some(incident) = &known {
+            let taken = deliveries.iter().filter(|one| one.state == DeliveryState::Delivered).map(|one| one.at).min();
+            if let Some(at) = taken
+                && !noticed
+            {
+                reminder::was_told(store, clock, &message, incident, at)?;
+            }
+            if message.reminder().is_some() && (noticed || reminder::is_late(store, &message, incident)?) {
+                store.delivered(&message.key)?;
+                continue;
+            }
+        }
         if plan.over || stale {
             end(store, clock, &message, &deliveries)?;
             continue;
@@ -115,13 +131,13 @@ fn bring(route: &Route, message: &Message, clock: &dyn Clock) -> Result<(), Stri
 }
 
 /// How bad it is: as the message says, which may be worse than its incident.
-fn severity(message: &Message, incident: &Incident) -> Severity {
+pub(super) fn severity(message: &Message, incident: &Incident) -> Severity {
     let told = message.body.as_ref().get("severity").and_then(|word| Severity::parse(word.as_str()?).ok());
     told.unwrap_or(incident.severity).max(incident.severity)
 }
 
 /// Whether a person has done anything about it since.
-fn is_noticed(store: &dyn ServiceStore, message: &Message) -> Result<bool, StoreFault> {
+pub(super) fn is_noticed(store: &dyn ServiceStore, message: &Message) -> Result<bool, StoreFault> {
     let records = store.records_of(&message.incident)?;
     let since = message.at.millis();
     Ok(records.iter().any(|record| record.at >= since && NOTICED.contains(&record.step.as_str())))

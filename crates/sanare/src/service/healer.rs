@@ -379,7 +379,8 @@ impl Healer {
     pub(super) fn tell_once(&self) -> Result<u64, StoreFault> {
         let hands = self.live().hands;
         let tools = &self.inner.tools;
-        courier::round(&*tools.store, &*tools.clock, &hands.routes, &self.inner.courier)
+        let stormy = locked(&self.inner.memory).weather.is_storm();
+        courier::round(&*tools.store, &*tools.clock, &hands.routes, &self.inner.courier, stormy)
     }
 
     /// Does something with the loop.

@@ -4,6 +4,7 @@ mod courier;
 mod dying;
 mod quiet;
 mod reload;
+mod reminders;
 mod restart;
 mod stop;
 

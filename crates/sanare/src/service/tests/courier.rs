@@ -15,14 +15,14 @@ use serde_json::{Value as Json, json};
 use super::{ASKS, AUTO, CONFIGURATION, Plant, fraud, goes_bad};
 
 /// Somebody who is told: answers a status and keeps what came, as lines of the head and the body.
-struct Receiver {
+pub(super) struct Receiver {
     address: String,
-    status: Arc<AtomicU16>,
-    seen: Arc<Mutex<Vec<(Vec<String>, Json)>>>,
+    pub status: Arc<AtomicU16>,
+    pub seen: Arc<Mutex<Vec<(Vec<String>, Json)>>>,
 }
 
 impl Receiver {
-    fn new(status: u16) -> Self {
+    pub fn new(status: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (status, seen) = (Arc::new(AtomicU16::new(status)), Arc::new(Mutex::new(Vec::new())));
@@ -45,7 +45,7 @@ impl Receiver {
         Self { address, status, seen }
     }
 
-    fn route(&self, name: &str, more: &str) -> String {
+    pub fn route(&self, name: &str, more: &str) -> String {
         format!("[[notify]]\nname = \"{name}\"\nurl = \"{}/hook\"\n{more}\n", self.address)
     }
 
@@ -148,7 +148,8 @@ fn a_receiver_that_is_down_is_told_each_message_once_and_in_order_when_it_is_bac
     plant.minutes(60);
     let since: Vec<String> = receiver.told().split_off(tried.len());
     let kinds: Vec<&str> = since.iter().filter_map(|id| id.split('/').next()).collect();
-    assert_eq!(kinds, ["approval_asked", "escalation"], "each once, and in order");
+    assert_eq!(kinds, ["approval_asked", "escalation", "escalation"], "each once, and in order");
+    assert_eq!(since[2], format!("{}/reminder/1", since[1]), "and half an hour later nobody had taken it");
     assert!(plant.healer.undelivered().unwrap().is_empty());
     assert!(plant.healer.store().outbox(10).unwrap().is_empty());
 }
@@ -186,14 +187,16 @@ fn the_next_route_is_told_when_nobody_takes_notice() {
     plant.minutes(20);
     assert_eq!(second.kinds().len(), 0);
     plant.minutes(11);
-    assert_eq!((first.told(), second.told().len()), (second.told(), 1), "the same message under the same id");
+    let reminded = format!("{}/reminder/1", second.told()[0]);
+    assert_eq!(first.told(), [second.told().remove(0), reminded], "the same message under the same id, and a reminder");
+    assert_eq!(second.told().len(), 1);
     // Who holds it has taken notice.
     let plant = Plant::new(&format!("{routes}{CONFIGURATION}"), AUTO);
     let held = handed_over(&plant);
     assert_ne!(incident, held);
     plant.healer.hold(held.as_str(), true).unwrap();
     plant.minutes(40);
-    assert_eq!((first.kinds().len(), second.kinds().len()), (2, 1));
+    assert_eq!((first.kinds().len(), second.kinds().len()), (3, 1));
     assert!(plant.healer.store().outbox(10).unwrap().is_empty(), "there is nothing left to do");
 }
 
@@ -217,12 +220,13 @@ fn a_courier_that_dies_after_sending_sends_again_under_the_same_id_and_never_mor
         plant.clock.0.fetch_add(60_000, Ordering::SeqCst);
         let mortal = Mortal { clock: &**plant.healer.clock(), receiver: &receiver, born: receiver.told().len() };
         let owner = format!("courier {minute}");
-        let round = || super::super::courier::round(plant.healer.store(), &mortal, &hands.routes, &owner);
+        let round = || super::super::courier::round(plant.healer.store(), &mortal, &hands.routes, &owner, false);
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(round));
     }
     let told = receiver.told().split_off(before);
+    let (told, others): (Vec<_>, Vec<_>) = told.into_iter().partition(|id| id == "escalation/inc_x/1/0");
     assert_eq!(told.len(), 10, "at least once, and not for ever");
-    assert!(told.iter().all(|id| id == "escalation/inc_x/1/0"));
+    assert!(others.iter().all(|id| id.contains("/reminder/")), "{others:?}");
 }
 
 #[test]
@@ -245,7 +249,7 @@ fn two_couriers_at_once_tell_it_once() {
             let (store, clock, routes) = (plant.healer.store(), plant.healer.clock(), &hands.routes);
             scope.spawn(move || {
                 for _ in 0..30 {
-                    super::super::courier::round(store, &**clock, routes, &format!("courier {number}")).unwrap();
+                    super::super::courier::round(store, &**clock, routes, &format!("courier {number}"), false).unwrap();
                 }
             });
         }
@@ -276,7 +280,8 @@ fn without_a_route_messages_wait_and_old_news_is_not_sent_by_one_that_comes_late
     plant.healer.store().commit(&Change { messages: vec![old], ..Change::default() }).unwrap();
     plant.clock.0.fetch_add(2 * 24 * 3_600_000, Ordering::SeqCst);
     for _ in 0..2 {
-        super::super::courier::round(plant.healer.store(), &**plant.healer.clock(), &hands.routes, "late").unwrap();
+        super::super::courier::round(plant.healer.store(), &**plant.healer.clock(), &hands.routes, "late", false)
+            .unwrap();
     }
     assert_eq!(receiver.kinds(), ["escalation"], "what still stands is told, however late");
     assert!(receiver.told()[0].contains(incident.as_str()));

@@ -381,9 +381,7 @@ fn noise(seed: u64) -> f64 {
 
 /// Seven normal days (S54, S147): the load comes and goes, single readings are far out, some are missing, versions go live,
 /// the process starts anew. Nobody is told, nothing is done.
-#[test]
-fn seven_normal_days() {
-    let fleet = Fleet::new(3, "", AUTO);
+fn seven_normal_days(fleet: &Fleet) {
     fleet.lend();
     let [errors, latency, gone] = ["error_share", "latency", "gone"].map(|signal| Signal::parse(signal).unwrap());
     for minute in 0..7 * 24 * 60_u64 {
@@ -414,4 +412,17 @@ fn seven_normal_days() {
     // The same services are not deaf.
     fleet.minutes(4, |number, _| if number == 1 { ILL } else { WELL });
     assert_eq!((fleet.acts(), fleet.incidents().len()), (1, 1));
+}
+
+#[test]
+fn seven_normal_days_in_memory() {
+    seven_normal_days(&Fleet::new(3, "", AUTO));
+}
+
+#[test]
+fn seven_normal_days_on_disk() {
+    let store = |folder: &std::path::Path| -> Arc<dyn ServiceStore> {
+        Arc::new(Sqlite::open(&folder.join(".sanare/store.db")).unwrap())
+    };
+    seven_normal_days(&Fleet::on(3, "", AUTO, store));
 }
