@@ -41,6 +41,8 @@ pub mod verification;
 pub mod step;
 pub mod run;
 pub mod delivery;
+#[cfg(test)]
+mod invariants;
 
 pub use action::Action;
 pub use attempt::Attempt;

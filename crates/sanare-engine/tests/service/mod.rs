@@ -5,6 +5,7 @@ mod approvals;
 mod crash;
 mod hooked;
 mod injection;
+mod invariants;
 mod properties;
 mod stop;
 mod theatre;
