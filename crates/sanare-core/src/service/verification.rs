@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::action::Action;
+use super::kind::IncidentKind;
 use super::moment::{MINUTE, Moment, SECOND};
 use super::proposal::Params;
 use super::target::{Identity, Mark};
@@ -35,16 +36,37 @@ impl Plan {
     }
 }
 
-/// Whether the target changed as the action intends; nothing where it cannot be told.
-pub fn target_changed(action: Action, params: &Params, before: &Identity, now: &Identity) -> Option<bool> {
+/// The marks of which one changes when an action arrives.
+pub fn changes(action: Action) -> &'static [Mark] {
+    match action {
+        Action::RestartComponent => &[Mark::StartTime, Mark::Instance],
+        Action::ReloadModel => &[Mark::LoadTime, Mark::Generation],
+        Action::RollbackModel => &[Mark::AliasVersion, Mark::ServedVersion],
+        Action::RequestRedeployment => &[Mark::Revision],
+        Action::RequestRetraining => &[Mark::CandidateVersion],
+        Action::RunDiagnostic | Action::Escalate | Action::NoAction => &[],
+    }
+}
+
+/// Whether the target changed as the action intends, for an incident of this kind; nothing where it cannot be told.
+pub fn target_changed(
+    kind: IncidentKind,
+    action: Action,
+    params: &Params,
+    before: &Identity,
+    now: &Identity,
+) -> Option<bool> {
     let any = |marks: &[Mark]| {
         let told = marks.iter().any(|mark| before.get(*mark).is_some() && now.get(*mark).is_some());
         told.then(|| marks.iter().any(|mark| now.differs(before, *mark)))
     };
     match action {
-        Action::RestartComponent => any(&[Mark::StartTime, Mark::Instance]),
         Action::ReloadModel => {
-            let loaded = any(&[Mark::LoadTime, Mark::Generation])?;
+            let loaded = any(changes(action))?;
+            // Where the wrong version was served another one has to be, and else the same.
+            if kind == IncidentKind::WrongModelVersion {
+                return Some(any(&[Mark::ServedVersion])? && loaded);
+            }
             Some(loaded && !now.differs(before, Mark::ServedVersion))
         }
         Action::RollbackModel => {
@@ -55,9 +77,7 @@ pub fn target_changed(action: Action, params: &Params, before: &Identity, now: &
             let alias = before.get(Mark::AliasVersion).map_or(Some(true), |_| is(Mark::AliasVersion));
             Some(alias? && is(Mark::ServedVersion)?)
         }
-        Action::RequestRedeployment => any(&[Mark::Revision]),
-        Action::RequestRetraining => any(&[Mark::CandidateVersion]),
-        Action::RunDiagnostic | Action::Escalate | Action::NoAction => None,
+        _ => any(changes(action)),
     }
 }
 
@@ -253,6 +273,7 @@ mod tests {
 
     use super::{Asked, Guard, Guarded, Look, Plan, Progress, Seen, look, target_changed};
     use crate::service::action::Action;
+    use crate::service::kind::IncidentKind;
     use crate::service::moment::{MINUTE, Moment, SECOND};
     use crate::service::name::Version;
     use crate::service::proposal::Params;
@@ -429,7 +450,7 @@ mod tests {
         let version = |text: &str| Version::parse(text).expect("a version");
         let back = Params::Rollback { from_version: version("42"), to_version: version("41") };
         let check = |action, before: &[(Mark, &str)], now: &[(Mark, &str)]| {
-            target_changed(action, &back, &id(before), &id(now))
+            target_changed(IncidentKind::ErrorRateHigh, action, &back, &id(before), &id(now))
         };
         use Action::{ReloadModel, RequestRedeployment, RestartComponent, RollbackModel};
         use Mark::{AliasVersion, Generation, Instance, Revision, ServedVersion, StartTime};
@@ -456,6 +477,15 @@ mod tests {
             ),
             Some(false)
         );
+        // Where the wrong version was served, it is the other way round.
+        let wrong = |before: &[(Mark, &str)], now: &[(Mark, &str)]| {
+            target_changed(IncidentKind::WrongModelVersion, ReloadModel, &back, &id(before), &id(now))
+        };
+        let was = [(Generation, "1"), (ServedVersion, "41")];
+        assert_eq!(wrong(&was, &[(Generation, "2"), (ServedVersion, "42")]), Some(true));
+        assert_eq!(wrong(&was, &[(Generation, "2"), (ServedVersion, "41")]), Some(false), "loaded, and the same");
+        assert_eq!(wrong(&was, &[(Generation, "1"), (ServedVersion, "42")]), Some(false), "another one answers");
+        assert_eq!(wrong(&was, &[(Generation, "2")]), None, "served version unknown");
         assert_eq!(check(RollbackModel, &[], &[(AliasVersion, "41"), (ServedVersion, "41")]), Some(true));
         assert_eq!(
             check(RollbackModel, &[], &[(AliasVersion, "41"), (ServedVersion, "42")]),

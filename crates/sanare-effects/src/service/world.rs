@@ -1,8 +1,8 @@
 //! What the world says of an act that was begun: as before, as intended, neither, or nobody can tell (S91, S107).
 
-use sanare_core::service::action::Action;
 use sanare_core::service::receipt::{Purpose, Receipt, WorldState};
 use sanare_core::service::target::{Identity, Mark};
+use sanare_core::service::verification::changes;
 
 /// Compares a target as it is now with its receipt.
 pub(super) fn compare(receipt: &Receipt, now: &Identity) -> WorldState {
@@ -29,8 +29,8 @@ pub(super) fn compare(receipt: &Receipt, now: &Identity) -> WorldState {
             (false, false) => WorldState::Neither,
         };
     }
-    let changes = changes(receipt.key.action);
-    let readable = changes.iter().filter(|mark| now.get(**mark).is_some() && before.get(**mark).is_some());
+    let readable =
+        changes(receipt.key.action).iter().filter(|mark| now.get(**mark).is_some() && before.get(**mark).is_some());
     let readable: Vec<&Mark> = readable.collect();
     if readable.is_empty() || receipt.key.purpose == Purpose::Undo {
         return WorldState::CannotTell;
@@ -38,17 +38,5 @@ pub(super) fn compare(receipt: &Receipt, now: &Identity) -> WorldState {
     match readable.iter().any(|mark| now.differs(before, **mark)) {
         true => WorldState::After,
         false => WorldState::Before,
-    }
-}
-
-/// The marks of which one changes when the act arrives, where its value cannot be known before (S110).
-fn changes(action: Action) -> &'static [Mark] {
-    match action {
-        Action::RestartComponent => &[Mark::StartTime, Mark::Instance],
-        Action::ReloadModel => &[Mark::LoadTime, Mark::Generation],
-        Action::RollbackModel => &[Mark::AliasVersion, Mark::ServedVersion],
-        Action::RequestRedeployment => &[Mark::Revision],
-        Action::RequestRetraining => &[Mark::CandidateVersion],
-        Action::RunDiagnostic | Action::Escalate | Action::NoAction => &[],
     }
 }
