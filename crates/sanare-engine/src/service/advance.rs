@@ -14,7 +14,7 @@ pub(crate) fn advance(turn: &mut Turn<'_>) -> Result<(), NotMade> {
         return turn.take(next);
     }
     let next = match turn.run.step.clone() {
-        Step::Opened => gather::gather(turn)?,
+        Step::Opened => gather::open(turn)?,
         Step::Evident { snapshot } => diagnose::diagnose(turn, &snapshot)?,
         Step::Diagnosed(diagnosed) => propose::propose(turn, &diagnosed)?,
         Step::Proposed(proposed) => judge::judge(turn, *proposed)?,

@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod crash;
+mod each_step;
 mod hooked;
 mod injection;
 mod invariants;
@@ -66,6 +67,6 @@ fn every_service_scenario_gives_its_transcript() {
     }
     let field = |name: &str| scripts.iter().filter(|(path, ..)| path.to_string_lossy().contains(name)).count();
     assert!(scripts.len() >= 75, "only {} scenarios", scripts.len());
-    assert_eq!((field("field/acting-"), field("field/waiting-")), (8, 13));
+    assert_eq!((field("field/acting-"), field("field/waiting-")), (8, 14));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

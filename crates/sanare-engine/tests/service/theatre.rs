@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
@@ -27,6 +28,7 @@ use sanare_engine::service::{Loop, Reported, Symptom, World};
 use sanare_store::Memory;
 use serde::Deserialize;
 
+use super::hooked::Hooked;
 use super::transcript::{ending, line};
 
 /// A script.
@@ -330,6 +332,12 @@ impl Stage {
                     *adapter.unreachable.lock().unwrap() = Some("connection refused".to_owned());
                 }
             }
+            "world" => {
+                for adapter in self.house.adapters.values() {
+                    *adapter.state.lock().unwrap() = Some(WorldState::parse(rest).unwrap());
+                }
+            }
+            "removed" => self.house.removed.lock().unwrap().push(Action::parse(rest).unwrap()),
             "propose" => {
                 let (action, who) = rest.split_once(' ').unwrap();
                 let id = self.incident.borrow().clone().unwrap();
@@ -344,6 +352,28 @@ impl Stage {
                 let millis = seconds.parse::<u64>().unwrap() * 1_000;
                 let had = self.store.lease(&key, "gone/1", self.clock.now(), millis).unwrap();
                 assert!(had.is_some(), "{key} is another's");
+            }
+            // A worker that stands still with what it made of the run, until another one has gone on.
+            "stalls" => {
+                let (inner, house, agent, clock) = (self.store.as_ref(), &self.house, &self.agent, &self.clock);
+                let (stood, came_of_it) = (AtomicBool::new(false), Mutex::new(String::new()));
+                let store = Hooked::new(
+                    inner,
+                    Box::new(|store, change| {
+                        if stood.swap(true, Relaxed) {
+                            return store.commit(change);
+                        }
+                        clock.pass(300_000);
+                        let world = World { store: inner, house, agent, clock, caps: Caps::default() };
+                        Loop::new(world, "successor").tick(50).unwrap();
+                        let made = store.commit(change);
+                        let told = made.as_ref().map_or_else(ToString::to_string, |_| "written".to_owned());
+                        *came_of_it.lock().unwrap() = told;
+                        made
+                    }),
+                );
+                Loop::new(self.world(&store), "stalled").tick(1).unwrap();
+                self.notes.borrow_mut().push(format!("stalled: {}", came_of_it.lock().unwrap()));
             }
             // Another replica of the alerts says how it stands.
             "report" => {

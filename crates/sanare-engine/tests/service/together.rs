@@ -49,27 +49,36 @@ fn one_act_in_flight_on_a_target() {
     assert!(rounds >= 2, "it began anew after it was held");
 }
 
-/// A worker that stands still after the receipt was started: by then it is too late to call.
+/// A worker that stands still after the receipt was started: by then it is too late to call. As long as it may be at work
+/// nobody takes over; when it surely is not any more another one looks at the world, and a person is told what it cannot.
 #[test]
 fn a_worker_that_stands_still_does_not_call() {
-    let stage = stage(RESTART);
-    let slow = Hooked::new(
-        stage.store.as_ref(),
-        Box::new(|store, change| {
-            let made = store.commit(change);
-            if starts(change) {
-                stage.clock.pass(10_000);
-            }
-            made
-        }),
-    );
-    let worker = Loop::new(stage.world(&slow), "worker");
-    turn(&stage, &worker);
-    let adapter = &stage.house.adapters[&Action::RestartComponent];
-    assert_eq!(adapter.calls.lock().unwrap().len(), 0, "ten seconds lay between the receipt and the call");
-    let id = stage.incident.borrow().clone().unwrap();
-    let receipts = stage.store.receipts_of(&id).unwrap();
-    assert_eq!(receipts[0].effect.map(|effect| effect.word()), Some("not_started"));
+    for seconds in [3, 10, 60, 300] {
+        let stage = stage(RESTART);
+        let (inner, house, agent, clock) = (stage.store.as_ref(), &stage.house, &stage.agent, &stage.clock);
+        let slow = Hooked::new(
+            inner,
+            Box::new(|store, change| {
+                let made = store.commit(change);
+                if starts(change) {
+                    clock.pass(seconds * 1_000);
+                    let world = World { store: inner, house, agent, clock, caps: Caps::default() };
+                    Loop::new(world, "successor").tick(50).unwrap();
+                }
+                made
+            }),
+        );
+        let worker = Loop::new(stage.world(&slow), "worker");
+        turn(&stage, &worker);
+        let adapter = &stage.house.adapters[&Action::RestartComponent];
+        assert_eq!(adapter.calls.lock().unwrap().len(), 0, "{seconds} s lay between the receipt and the call");
+        let id = stage.incident.borrow().clone().unwrap();
+        let receipts = stage.store.receipts_of(&id).unwrap();
+        let wanted = if seconds < 90 { "not_started" } else { "unknown" };
+        assert_eq!(receipts[0].effect.map(|effect| effect.word()), Some(wanted), "{seconds} s");
+        let told = stage.store.outbox(10).unwrap().len();
+        assert!(told > 0 || seconds < 90, "{seconds} s: nobody is told");
+    }
 }
 
 /// An act may take longer than a worker has an application for otherwise: nobody takes it away meanwhile, so that what

@@ -37,7 +37,7 @@ pub fn line(record: &Record) -> String {
         "started" => format!("{} fence {}", text("/action"), text("/fence")),
         "effect" => format!("{} {}", text("/reported"), text("/effect")),
         "verified" => format!("{}: {}", text("/outcome"), text("/why")),
-        "not_begun" | "undoing" => text("/why"),
+        "not_begun" | "undoing" | "changed_by_others" => text("/why"),
         "recovered" => text("/world"),
         "held" => format!("{} by {}", text("/held"), text("/by")),
         "retried" => format!("by {}", text("/by")),

@@ -219,6 +219,8 @@ pub struct ScriptedHouse {
     pub readings: Mutex<Vec<Seen>>,
     /// Its guards.
     pub guards: Mutex<Vec<crate::service::verification::Guard>>,
+    /// Actions whose target is not configured any more.
+    pub removed: Mutex<Vec<Action>>,
 }
 
 impl Default for ScriptedHouse {
@@ -237,13 +239,15 @@ impl Default for ScriptedHouse {
             registry: Mutex::default(),
             readings: Mutex::default(),
             guards: Mutex::default(),
+            removed: Mutex::default(),
         }
     }
 }
 
 impl House for ScriptedHouse {
     fn fitting(&self, _application: &Application, action: Action) -> Result<Fitting<'_>, String> {
-        let adapter = self.adapters.get(&action).ok_or_else(|| format!("no target is configured for {action}"))?;
+        let configured = self.adapters.get(&action).filter(|_| !locked(&self.removed).contains(&action));
+        let adapter = configured.ok_or_else(|| format!("no target is configured for {action}"))?;
         Ok(Fitting {
             adapter,
             kind: "command",

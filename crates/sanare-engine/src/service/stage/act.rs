@@ -14,8 +14,8 @@ use sanare_core::service::word::{ApprovalState, Condition, Effect, ReceiptState,
 use sanare_core::service::{NotMade, Output, Receipt, WorldState};
 use serde_json::json;
 
-use super::check::same;
-use super::gather::gather;
+use super::check::{is_changed, same};
+use super::gather::{after_others, gather};
 use crate::service::LEASE_MS;
 use crate::service::offer::{House, binding, case_and_limits, fitting};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
@@ -61,7 +61,18 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
         Some(_) => {}
     }
     let looked = turn.world.clock.elapsed();
-    let approved = match admitted(turn, &checked, &receipt, &fitting)? {
+    let identity = fitting.adapter.identity();
+    let unchanged = same(&fitting, &receipt.before, &identity);
+    if unchanged.answer == Answer::Failed {
+        let why = unchanged.reason.to_string();
+        if is_changed(&fitting, &receipt.before, &identity) {
+            turn.note("not_begun", &json!({ "why": why }));
+            let next = after_others(turn, receipt.key.action, &why)?;
+            return turn.take(next);
+        }
+        return again(turn, checked, receipt, &why);
+    }
+    let approved = match admitted(turn, &checked, &receipt)? {
         Ok(approved) => approved,
         Err(why) => return again(turn, checked, receipt, &why),
     };
@@ -78,13 +89,7 @@ fn admitted(
     turn: &mut Turn<'_>,
     checked: &Checked,
     receipt: &Receipt,
-    fitting: &Fitting<'_>,
 ) -> Result<Result<Approved<Checked>, String>, NotMade> {
-    let identity = fitting.adapter.identity();
-    let unchanged = same(fitting, &receipt.before, &identity);
-    if unchanged.answer == Answer::Failed {
-        return Ok(Err(unchanged.reason.to_string()));
-    }
     let house = House::of(turn);
     let (case, acts_seen) = case_and_limits(turn, &house, &checked.proposed, Some(&checked.gates))?;
     turn.change.acts_seen = Some(acts_seen);

@@ -10,11 +10,12 @@ use sanare_core::service::proposal::Params;
 use sanare_core::service::receipt::{ActKey, Purpose};
 use sanare_core::service::step::{Checked, Closed, Judged, Proposed, Step};
 use sanare_core::service::target::Identity;
+use sanare_core::service::verification::changes;
 use sanare_core::service::word::{IncidentFlag, VerificationOutcome};
 use sanare_core::service::{Action, GateCheck, GateReport, NotMade};
 use serde_json::json;
 
-use super::gather::gather;
+use super::gather::{after_others, gather};
 use super::judge::refused;
 use crate::service::offer::{House, binding, case, fitting, owed};
 use crate::service::turn::{Next, Turn};
@@ -32,7 +33,11 @@ pub(crate) fn check(turn: &mut Turn<'_>, judged: Judged) -> Result<Next, NotMade
             "gate_failed",
             &json!({ "action": action, "gate": failed.gate, "check": failed.name, "reason": failed.reason }),
         );
-        return gather(turn);
+        let why = failed.reason.as_str().to_owned();
+        return match failed.gate == "identity" && others_acted(turn, &judged.proposed) {
+            true => after_others(turn, action, &why),
+            false => gather(turn),
+        };
     }
     let house = House::of(turn);
     let case = case(turn, &house, &judged.proposed, Some(&gates))?;
@@ -110,6 +115,18 @@ pub(crate) fn same(fitting: &Fitting<'_>, seen: &Identity, now: &Identity) -> Ga
     } else {
         GateCheck::skipped("identity", "unchanged", "what it is compared by cannot be read")
     }
+}
+
+/// Whether what an action changes is another one than was seen: somebody else has done it, or the target itself.
+pub(crate) fn is_changed(fitting: &Fitting<'_>, seen: &Identity, now: &Identity) -> bool {
+    let action = fitting.adapter.declaration().action;
+    let answers_again = action == Action::RestartComponent && seen.is_empty() && !now.is_empty();
+    answers_again || changes(action).iter().any(|mark| now.differs(seen, *mark))
+}
+
+fn others_acted(turn: &Turn<'_>, proposed: &Proposed) -> bool {
+    let fitting = fitting(turn, proposed.proposal.action);
+    fitting.is_ok_and(|(fitting, _)| is_changed(&fitting, &proposed.seen, &fitting.adapter.identity()))
 }
 
 /// The intent that would be, for a rehearsal.

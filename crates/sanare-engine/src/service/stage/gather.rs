@@ -1,11 +1,13 @@
 //! Evidence is frozen in a snapshot: whatever follows carries its digest (S55, S57).
 
-use sanare_core::service::attempt::application_attempts;
+use sanare_core::service::attempt::{WAIT, application_attempts};
 use sanare_core::service::context::{Context, Parts, RECENT};
 use sanare_core::service::moment::HOUR;
 use sanare_core::service::step::{Cause, Step};
-use sanare_core::service::{IncidentFlag, IncidentKind, NotMade};
+use sanare_core::service::{Action, IncidentFlag, IncidentKind, NotMade};
+use serde_json::json;
 
+use super::act::put_away;
 use crate::service::offer::{House, offered};
 use crate::service::turn::{Next, Turn};
 
@@ -41,6 +43,27 @@ pub(crate) fn gather(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
     let snapshot = context.digest();
     turn.change.snapshots.push(context);
     Ok(Next::Go(Step::Evident { snapshot }))
+}
+
+/// Begins, unless what others did is still awaited: what wakes the run meanwhile does not shorten that.
+pub(crate) fn open(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
+    let now = turn.now();
+    if let Some(until) = turn.run.wait_until.filter(|until| now < *until) {
+        return Ok(Next::Hold(until.since(now)));
+    }
+    turn.run.wait_until = None;
+    gather(turn)
+}
+
+/// Somebody else has just done what this was about. What comes of theirs is awaited, and then all of it looked at anew:
+/// nothing is done on top of it (S114).
+pub(crate) fn after_others(turn: &mut Turn<'_>, action: Action, why: &str) -> Result<Next, NotMade> {
+    put_away(turn, why)?;
+    turn.note("changed_by_others", &json!({ "from": turn.run.step.name(), "action": action, "why": why }));
+    turn.run.step = Step::Opened;
+    (turn.run.target, turn.run.held_for_target) = (None, false);
+    turn.run.wait_until = Some(turn.now().plus(WAIT));
+    Ok(Next::Hold(WAIT))
 }
 
 fn frozen(turn: &Turn<'_>) -> Result<Context, NotMade> {

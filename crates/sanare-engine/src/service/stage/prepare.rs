@@ -10,8 +10,8 @@ use sanare_core::service::word::ReceiptState;
 use sanare_core::service::{NotMade, Proposal, Receipt};
 
 use super::act::put_away;
-use super::check::same;
-use super::gather::gather;
+use super::check::{is_changed, same};
+use super::gather::{after_others, gather};
 use crate::service::LEASE_MS;
 use crate::service::offer::{fitting, known};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
@@ -33,8 +33,11 @@ pub(crate) fn prepare(turn: &mut Turn<'_>, checked: Box<Checked>, approval: Opti
     }
     let now_seen = fitting.adapter.identity();
     if same(&fitting, &checked.proposed.seen, &now_seen).answer == Answer::Failed {
-        // Somebody acted meanwhile: nothing is done on top of it.
-        put_away(turn, "the target is another one than was proposed")?;
+        let why = "the target is another one than was proposed";
+        if is_changed(&fitting, &checked.proposed.seen, &now_seen) {
+            return after_others(turn, proposal.action, why);
+        }
+        put_away(turn, why)?;
         return gather(turn);
     }
     let before = known(&fitting, now_seen);
