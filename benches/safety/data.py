@@ -116,6 +116,39 @@ def comes_and_goes(plant: Plant) -> None:
     plant.ill(errors=0.9 if ill else 0.0)
 
 
+FROM_SOURCE = (
+    rule("scraped", "scraped_error_share", "error_rate_high", "above = 0.1")
+    + """
+[prometheus.main]
+url = "SOURCE"
+[[service.fraud.query]]
+prometheus = "main"
+promql = "error_share"
+signal = "scraped_error_share"
+every = "15s"
+"""
+)
+
+
+def source_dies(plant: Plant) -> None:
+    assert plant.source is not None
+    plant.source.end()
+
+
+def source_dies_with_the_act(plant: Plant) -> None:
+    if plant.acts and not plant.turned:
+        plant.turned = True
+        source_dies(plant)
+
+
+def clock_jumps(hours: float):
+    def begin(plant: Plant) -> None:
+        plant.now += hours * 3600
+        plant.ill(errors=0.9)
+
+    return begin
+
+
 SIGNALS = [
     Fault("no signal", "person", silent, more=DIAGNOSTIC, ill=lambda plant: False),
     Fault("NaN", "person", no_number, each=no_number, more=DIAGNOSTIC, ill=lambda plant: False),
@@ -142,6 +175,19 @@ SIGNALS = [
         lambda plant: plant.curse(errors=0.9) or plant.ill(errors=0.9),
         {"restart": 1},
         each=from_the_future,
+    ),
+    # For five minutes nothing is done: nobody knows how old anything is.
+    Fault("clock jumps back", "person", clock_jumps(-2), {}),
+    Fault("clock jumps ahead", "healed", clock_jumps(2), {"restart": 1}, minutes=165),
+    Fault("source down", "person", source_dies, more=FROM_SOURCE + DIAGNOSTIC, rules=()),
+    Fault(
+        "source down after the act",
+        "person",
+        lambda plant: plant.ill(errors=0.5),
+        {"restart": 1},
+        each=source_dies_with_the_act,
+        more=FROM_SOURCE,
+        rules=(),
     ),
     Fault("flapping", "person", comes_and_goes, {"restart": 3}, each=comes_and_goes, minutes=90),
 ]

@@ -35,6 +35,8 @@ class Fault(NamedTuple):
     targets: str | None = None
     before: Do = nothing
     """Before minutes pass in which all is well."""
+    policy: str = ""
+    """More lines of the policy."""
     approves: bool = False
     """Whether a person says yes when they are asked."""
     minutes: int = 45
@@ -80,7 +82,15 @@ def play(fault: Fault, folder: Path) -> Judged:
     """Plays a fault to its end."""
     began_real = time.monotonic()
     targets = {} if fault.targets is None else {"targets": fault.targets}
-    plant = Plant(folder, rules=fault.rules, more=fault.more, mode=fault.mode, instances=fault.instances, **targets)
+    plant = Plant(
+        folder,
+        rules=fault.rules,
+        more=fault.more,
+        mode=fault.mode,
+        instances=fault.instances,
+        policy=fault.policy,
+        **targets,
+    )
     try:
         fault.before(plant)
         plant.minutes(6)
@@ -141,9 +151,9 @@ def judge(
     over += sum(
         sum(one["effect"] in ("done", "unknown") for one in incident["attempts"]) > ATTEMPTS for incident in incidents
     )
-    told = plant.told()
+    told = plant.told() - ({"approval_asked"} if fault.approves else set())
     by = {(str(one["outcome"]), one["closed_by"]) for one in incidents}
-    asked = "approval_asked" in told and not fault.approves
+    asked = "approval_asked" in told
     if ("healed", "action") in by and times[1] is not None and not asked:
         ended = "healed"
     elif told & TELLING or any(one["step"] == "waiting" for one in incidents):

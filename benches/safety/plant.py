@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import sanare
+from neighbour import Neighbour
 
 HERE = Path(__file__).parent
 STEP = 15.0
@@ -238,6 +239,7 @@ class Plant:
         mode: str = "auto",
         targets: str = TARGETS,
         instances: int = 3,
+        policy: str = "",
     ) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -255,24 +257,29 @@ class Plant:
         self.program.chmod(0o755)
         text = CONFIGURATION.replace("instances = 3", f"instances = {instances}")
         text += "".join(rule(name, *RULES[name]) for name in rules) + more + targets
+        self.registry = Neighbour(HERE / "registry.py", folder) if "REGISTRY" in text else None
+        (folder / "scraped").write_text(f"{BEGAN} 0.0")
+        self.source = Neighbour(HERE / "source.py", folder) if "SOURCE" in text else None
         for name, value in {
             "SERVICE": self.keeper.service,
             "PYTHON": json.dumps(sys.executable),
             "HAND": json.dumps(str(HERE / "hand.py")),
             "PROGRAM": json.dumps(str(self.program)),
             "LIVE": json.dumps(str(folder / "live.py")),
+            "REGISTRY": self.registry.address if self.registry else "",
+            "SOURCE": self.source.address if self.source else "",
         }.items():
             text = text.replace(name, value)
         text = text.replace(", KEEPER,", f", {json.dumps(self.keeper.address)},").replace("KEEPER", self.keeper.address)
         (folder / "sanare.toml").write_text(text)
         me = pwd.getpwuid(os.getuid()).pw_name
-        (folder / "policy.toml").write_text(POLICY.replace("MODE", mode).replace("ME", me))
+        (folder / "policy.toml").write_text(POLICY.replace("MODE", mode).replace("ME", me) + policy)
         self.now = BEGAN
         self.reports = True
         """Whether the process's own readings are reported."""
         self.users = 4
         """Requests of users a pass."""
-        self.truth_read = 0
+        self.truth_read = self.moves_read = 0
         self.served_before = "1"
         self.acts: list[tuple[str, float]] = []
         """What was done to the process, by what it says itself, and when."""
@@ -308,6 +315,11 @@ class Plant:
         self.by_hand["load"] += 1
         ask(self.keeper.service + "/reload", {}, 5)
         self.service.deployed(version)
+
+    def others_move(self, version: str) -> None:
+        """Somebody else moves the registry's alias; the service is not told."""
+        assert self.registry is not None
+        assert ask(f"{self.registry.address}/others/{version}", {}, 5) is not None
 
     def ill(self, **how: object) -> None:
         assert ask(self.keeper.service + "/ill", how, 5) is not None
@@ -366,6 +378,8 @@ class Plant:
     def report(self) -> None:
         """The process's figures, as an agent beside it reports them."""
         requests, failed, slowest = self.use()
+        if requests:
+            (self.folder / "scraped").write_text(f"{self.now} {failed / requests}")
         if not self.reports:
             return
         if requests:
@@ -404,6 +418,11 @@ class Plant:
         truth = self.folder / "truth"
         # A process that has just been started has not written yet.
         lines = truth.read_text().splitlines() if truth.is_file() else []
+        moves = self.folder / "registry-truth"
+        moved = moves.read_text().splitlines() if moves.is_file() else []
+        ours = [line.split()[1] for line in moved[self.moves_read :] if line.endswith(" sanare")]
+        self.moves_read = len(moved)
+        self.acts += [(f"rollback {version}", self.now) for version in ours]
         for line in lines[self.truth_read :]:
             word, _, rest = line.partition(" ")
             if word == "start":
@@ -415,11 +434,15 @@ class Plant:
             elif word == "load" or word == "damaged":
                 if self.by_hand["load"] > 0:
                     self.by_hand["load"] -= 1
-                elif self.acts and self.acts[-1] == ("reload", self.now) and rest != self.served_before:
+                elif not self.registry and self.acts[-1:] == [("reload", self.now)] and rest != self.served_before:
                     self.acts[-1] = (f"rollback {rest}", self.now)
                 self.served_before = rest
             elif word == "reload" and self.by_hand["load"] == 0:
-                self.acts.append(("reload", self.now))
+                if ours:
+                    # How the service learns of the alias that was moved: one act.
+                    ours.pop()
+                else:
+                    self.acts.append(("reload", self.now))
         self.truth_read = len(lines)
         jobs = [one for one in self.acts if one[0] == "retrain"]
         self.acts += [("retrain", self.now)] * (self.keeper.jobs - len(jobs))
@@ -435,4 +458,7 @@ class Plant:
     def end(self) -> None:
         for healer in self.healers:
             healer.close()
+        for neighbour in (self.registry, self.source):
+            if neighbour is not None:
+                neighbour.end()
         self.keeper.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 from fault import Fault
-from plant import Plant, rule
+from plant import TARGETS, Plant, rule
 
 ONCE = {"restart": 1}
 QUALITY = '[[service.fraud.quality]]\nid = "auc"\nsignal = "accuracy"\nbelow = 0.8\n'
@@ -100,6 +100,54 @@ def prior_shift(plant: Plant) -> None:
     labels(plant)
 
 
+# The registry's alias is what is rolled back, and the service loads what it names when it is told to.
+BY_ALIAS = '[registry.main]\nurl = "REGISTRY"\n' + "\n".join(
+    'rollback_model = { adapter = "mlflow", registry = "main", model = "fraud", alias = "champion", then = "reload_model", '
+    'served = "score" }'
+    if line.startswith("rollback_model")
+    else line
+    for line in TARGETS.replace("\\\n", "").splitlines()
+)
+
+
+# One alias is one of one: without this line policy asks for each of its moves.
+ALONE = "blast = { share = 1.0 }\n"
+
+
+def moved_meanwhile(moment: str):
+    """A bad version is live; and somebody else moves the alias to a sound one at a moment of our own move."""
+
+    def begin(plant: Plant) -> None:
+        plant.artefact("3")
+        (plant.folder / "rival").write_text(f"{moment} 3")
+        plant.go_live("2")
+
+    return begin
+
+
+def stays_where_others_put_it(plant: Plant) -> None:
+    if not (plant.folder / "rival").exists():
+        assert (plant.folder / "live").read_text() == "3", "somebody else's move is not written over"
+        # Whoever looks at it next is told, whatever becomes of it.
+        assert "escalation" in plant.told() or not plant.acts, plant.incidents()
+
+
+def others_load_it(plant: Plant) -> None:
+    """Who moved it lets the service load it, too."""
+    stays_where_others_put_it(plant)
+    if not (plant.folder / "rival").exists() and not plant.turned:
+        plant.turned = True
+        plant.go_live("3")
+
+
+def trained_worse(plant: Plant) -> None:
+    """The pipeline makes a new version, and it is worse than the one that is live."""
+    if plant.keeper.jobs and not plant.turned:
+        plant.turned = True
+        plant.artefact("2", quality=0.2)
+    labels(plant)
+
+
 SERVING = [
     Fault("hang", "healed", hangs, ONCE),
     Fault("crash", "healed", lambda plant: plant.keeper.dies(), ONCE),
@@ -165,6 +213,44 @@ MODEL = [
         {"retrain": 1},
         more=QUALITY,
         each=labels,
+    ),
+    # A person is told; and what the others made live is loaded, because the registry says so.
+    Fault(
+        "alias moved by others",
+        "healed",
+        moved_meanwhile("move"),
+        {"rollback 1": 1, "reload": 1},
+        before=two_versions(errors=0.5),
+        each=stays_where_others_put_it,
+        targets=BY_ALIAS,
+        policy=ALONE,
+    ),
+    Fault(
+        "alias moved by others just before",
+        "person",
+        moved_meanwhile("tag"),
+        before=two_versions(errors=0.5),
+        each=others_load_it,
+        targets=BY_ALIAS,
+        policy=ALONE,
+    ),
+    Fault(
+        "served is not the alias",
+        "healed",
+        lambda plant: plant.others_move("2"),
+        {"reload": 1},
+        before=two_versions(),
+        ill=lambda plant: plant.served_before != "2",
+        targets=BY_ALIAS,
+    ),
+    Fault(
+        "retrained worse",
+        "person",
+        lambda plant: plant.artefact("1", quality=0.5),
+        {"retrain": 1},
+        more=QUALITY,
+        each=trained_worse,
+        approves=True,
     ),
     Fault("labels late", "quiet", lambda plant: None, more=QUALITY, before=labels, each=labels_late, minutes=20),
     Fault(

@@ -382,7 +382,8 @@ fn look_alikes(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec
 
 /// Faults on real small processes (S149): what must never be is a figure whose bar is 0.
 fn safety(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
-    let json = answer(ours.python(&workshop.root).args(["benches/safety", "--beside", "monit"]))?;
+    let json =
+        answer(ours.python(&workshop.root).args(["benches/safety", "--beside", "monit", "--beside", "webhook"]))?;
     let count = |path: &[&str]| -> anyhow::Result<f64> {
         let found = path.iter().try_fold(&json, |at, key| at.get(key)).and_then(Json::as_f64);
         found.with_context(|| format!("no {}", path.join(".")))
@@ -413,10 +414,12 @@ fn safety(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figu
         let what = format!("from the fault until it was {what}, median of the healed, service time");
         figures.push(figure(what, "s", None, count(&[key])?));
     }
-    if let Ok(more) = count(&["monit", "more_than_help"]) {
-        let well = format!("{} of {}", count(&["monit", "healed"])?, count(&["monit", "healable"])?);
-        let what = format!("monit on twelve of them ({well} well again): starts that could not help");
-        figures.push(figure(what, "", None, more));
+    for name in ["monit", "webhook"] {
+        if let Ok(more) = count(&[name, "more_than_help"]) {
+            let well = format!("{} of {}", count(&[name, "healed"])?, count(&[name, "healable"])?);
+            let what = format!("{name} on twelve of them ({well} well again): starts that could not help");
+            figures.push(figure(what, "", None, more));
+        }
     }
     Ok(figures)
 }
