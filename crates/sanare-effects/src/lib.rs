@@ -11,10 +11,8 @@ pub mod project;
 pub mod regular_file;
 pub mod sandbox;
 pub mod seal;
-#[cfg(unix)]
 pub mod service;
 pub mod source_file;
-#[cfg(unix)]
 pub mod task;
 pub mod trial;
 #[cfg(unix)]

@@ -125,6 +125,8 @@ impl Fences {
         let folder = self.folder.path().to_string_lossy().into_owned();
         let in_child = || child_work(work, folder);
         #[cfg(not(target_os = "linux"))]
+        let _ = py;
+        #[cfg(not(target_os = "linux"))]
         let ended = sanare::effects::trial::fork_trial(&self.prepared, &limits, &HOOKS, in_child).map(|it| (it, None));
         #[cfg(target_os = "linux")]
         let ended = sanare::effects::trial::start(&self.prepared, &limits, &HOOKS, in_child).map(|running| {

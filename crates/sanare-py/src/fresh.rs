@@ -1,11 +1,14 @@
 //! A trial in a fresh interpreter that shuts itself in (C89): started here, heard here.
 
+#[cfg(unix)]
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+#[cfg(unix)]
+use pyo3::types::PyBytes;
+use pyo3::types::PyTuple;
 use sanare::core::port::RanState;
 use sanare::effects::sandbox::{Prepared, ShutIn, available, usual_reads};
 

@@ -132,7 +132,11 @@ impl Adapter for Command {
 
     fn available(&self) -> Availability {
         let program = self.settings.argv.first().map(String::as_str).unwrap_or_default();
-        availability((!is_executable(program)).then(|| format!("`{program}` cannot be run")))
+        let fault = match cfg!(unix) {
+            true => (!is_executable(program)).then(|| format!("`{program}` cannot be run")),
+            false => Some("programs are not run on this system".to_owned()),
+        };
+        availability(fault)
     }
 
     fn identity(&self) -> Identity {
@@ -186,9 +190,16 @@ impl Adapter for Command {
     }
 }
 
+#[cfg(unix)]
 fn is_executable(program: &str) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(program).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Where programs cannot be run, none can be.
+#[cfg(not(unix))]
+fn is_executable(_: &str) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Gate 7: the owner's commands on a copy of the work tree, shut in (C87, C94, C95).
 
+#[cfg(unix)]
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,6 +90,7 @@ impl Verifier for Commands {
 }
 
 /// `PYTHONPATH` with what lies in the project moved to the copy.
+#[cfg(unix)]
 fn moved(path: &std::ffi::OsStr, root: &Path, tree: &Path) -> OsString {
     let here = std::env::current_dir().unwrap_or_default();
     let entries = std::env::split_paths(path).filter(|entry| !entry.as_os_str().is_empty()).map(|entry| {
