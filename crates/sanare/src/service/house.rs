@@ -341,11 +341,11 @@ impl House for LiveHouse {
     }
 }
 
-/// Where a stop switch is: for all, or for one application.
 fn is_stopped(setup: &Setup, application: &Application) -> bool {
     setup.is_stopped(None) || setup.is_stopped(Some(application))
 }
 
+/// Where a stop switch is: for all, or for one application.
 pub(super) fn stop_path(setup: &Setup, application: Option<&Application>) -> PathBuf {
     let name = application.map_or_else(|| "STOP".to_owned(), |application| format!("STOP.{application}"));
     setup.store().with_file_name(name)
