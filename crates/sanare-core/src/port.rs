@@ -2,6 +2,7 @@
 //! in [`scripted`].
 
 pub mod clock;
+pub mod keeper;
 pub mod model;
 pub mod proposer;
 pub mod scripted;
@@ -12,6 +13,7 @@ pub mod target;
 pub mod verifier;
 
 pub use clock::Clock;
+pub use keeper::{Erased, Keeper, Keeping, NotErased, Tidied};
 pub use model::{CallFault, Incoming, ModelPort};
 pub use proposer::{Ask, Proposer};
 pub use seal::Seal;

@@ -3,6 +3,7 @@
 //! What does not live here: SQL, Python objects, and any decision about which repair is right.
 
 pub mod apply;
+pub mod head_key;
 pub mod model;
 pub mod hangup;
 pub mod private_file;

@@ -1,15 +1,16 @@
 //! The store in memory: the same answers as SQLite's, kept only as long as the process lives.
 
+mod keep;
 mod service;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sanare_core::id::Id;
-use sanare_core::ledger::{ChainBreak, Entry, Record, v1, verify};
+use sanare_core::ledger::{ChainBreak, ChainHead, Entry, Erasure, Record, SYSTEM, Seal, Walk};
 use sanare_core::model::budget::{Cost, DAY, HOUR, Limits, Spent, broken};
 use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
-use sanare_core::port::{Store, StoreFault};
+use sanare_core::port::{Keeper, Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
 use crate::SHAPE_BYTES;
@@ -24,6 +25,11 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct Kept {
     ledger: Vec<Record>,
+    /// Records that were ever written.
+    written: u64,
+    heads: BTreeMap<String, ChainHead>,
+    seals: Vec<Seal>,
+    erasures: Vec<Erasure>,
     incidents: Vec<(Id, Standing)>,
     receipts: Vec<Receipt>,
     /// By function, newest first.
@@ -73,12 +79,18 @@ impl Kept {
         buckets.iter().find(full).map(|bucket| bucket.name.clone())
     }
 
-    fn append(&mut self, entry: &Entry) -> Record {
-        let record = match self.ledger.last() {
-            Some(last) => Record::after(last.seq, last.hash.clone(), entry),
-            None => Record::after(0, v1::genesis(), entry),
-        };
+    /// Writes the next record of a chain.
+    fn add(&mut self, chain: &str, entry: &Entry) -> Record {
+        let none = ChainHead::none(chain);
+        let record = Record::after(self.heads.get(chain).unwrap_or(&none), self.written + 1, entry);
+        self.written += 1;
+        self.heads.insert(chain.to_owned(), record.head());
         self.ledger.push(record.clone());
+        record
+    }
+
+    fn append(&mut self, entry: &Entry) -> Record {
+        let record = self.add(SYSTEM, entry);
         let place = self.incidents.iter().position(|(id, _)| *id == entry.incident);
         let place = place.unwrap_or_else(|| {
             self.incidents.push((entry.incident.clone(), Standing::Open));
@@ -92,6 +104,10 @@ impl Kept {
 }
 
 impl Store for Memory {
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        Some(self)
+    }
+
     fn append(&self, entry: &Entry) -> Result<Record, StoreFault> {
         Ok(self.kept().append(entry))
     }
@@ -148,7 +164,9 @@ impl Store for Memory {
     }
 
     fn verify(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
-        Ok(verify(&self.kept().ledger))
+        let kept = self.kept();
+        let mut walk = Walk::new(&kept.seals, &kept.erasures);
+        Ok(kept.ledger.iter().try_for_each(|record| walk.step(record)).and_then(|()| walk.end()))
     }
 
     fn receipt(&self, incident: &Id) -> Result<Option<Receipt>, StoreFault> {

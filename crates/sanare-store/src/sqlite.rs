@@ -10,6 +10,7 @@ mod connection;
 mod fault;
 mod folder;
 mod head;
+mod keep;
 mod leases;
 mod ledger;
 mod model_calls;
@@ -27,7 +28,7 @@ use sanare_core::id::Id;
 use sanare_core::ledger::{ChainBreak, Entry, Record};
 use sanare_core::model::budget::{Cost, Limits};
 use sanare_core::port::store::{Bucket, Lease, Leave, ModelCall, ReceiptChange, Rest};
-use sanare_core::port::{Seal, Store, StoreFault};
+use sanare_core::port::{Keeper, Seal, Store, StoreFault};
 use sanare_core::receipt::{Receipt, ReceiptState};
 
 use self::connection::{Held, Slots};
@@ -202,6 +203,10 @@ fn number(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 impl Store for Sqlite {
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        Some(self)
+    }
+
     fn turn(&self, still_ms: u64) -> Result<(), StoreFault> {
         let mut held = self.connection()?;
         turn::wait(held.get()?, &self.path, Duration::from_millis(still_ms), self.patience)

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod evidence;
 pub mod explain;
 pub mod forget;
+pub mod heads;
 pub mod heal;
 pub mod incidents;
 pub mod ledger;

@@ -20,6 +20,7 @@ mod queue;
 mod references;
 mod reminder;
 mod setup;
+mod upkeep;
 mod watch;
 #[cfg(test)]
 mod tests;

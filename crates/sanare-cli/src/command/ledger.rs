@@ -1,13 +1,16 @@
-//! `sanare ledger verify|head|export`: exit 1 when the chain does not hold.
+//! `sanare ledger verify|head|rotate|prune|export`: exit 1 when a chain does not hold.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use sanare::core::ledger::{ChainBreak, Record};
+use sanare::core::ledger::{ChainBreak, Heads, Record};
 use sanare::core::policy::file::milliseconds;
+use sanare::core::port::{NotErased, Store};
 use sanare::core::service::Moment;
-use sanare::operations::ledger::{Head, NotExported, Wanted, export, has, head};
+use sanare::operations::heads::{NotSigned, compare, rotate, sign};
+use sanare::operations::ledger::{NotExported, NotTakenOut, Wanted, export, prune};
 use sanare::operations::verify_ledger::verify_ledger;
+use sanare::wire::clock::SystemClock;
 use serde_json::json;
 
 use crate::command::{Context, pretty};
@@ -15,14 +18,34 @@ use crate::output::{Exit, Printed};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Check every hash of the chain.
+    /// Check every hash of every chain.
     Verify {
-        /// A head that was noted before, as `ledger head` prints it: the chain must still have it.
-        #[arg(long, value_name = "SEQ:HASH")]
-        head: Option<String>,
+        /// A file with heads that were kept elsewhere, as `ledger head` prints them: the chains must still have them.
+        #[arg(long, value_name = "FILE")]
+        head: Option<PathBuf>,
+        /// The public key that they must be signed with, where you have it from elsewhere.
+        #[arg(long, value_name = "HEX", requires = "head")]
+        key: Option<String>,
     },
-    /// Print the last record's place and hash, to be kept elsewhere: a chain alone cannot show that its newest rows were cut.
+    /// Print the signed heads of all chains, to be kept elsewhere: a chain alone cannot show that its newest rows were cut.
     Head,
+    /// Sign with another key from now on; that it changed, and why, is a record.
+    Rotate {
+        /// Why.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        reason: String,
+    },
+    /// Take the oldest records of a chain out; the hash of the last of them stays, and nothing that is needed goes.
+    Prune {
+        /// A service, or `@system`.
+        chain: String,
+        /// Before this time, or so long ago, such as 400d.
+        #[arg(long, value_name = "TIME")]
+        before: String,
+        /// Why.
+        #[arg(long, default_value = "", hide_default_value = true)]
+        reason: String,
+    },
     /// Print records as they are, one line of JSON each.
     Export(Export),
 }
@@ -45,16 +68,52 @@ pub(crate) struct Export {
 
 pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit> {
     match command {
-        Command::Verify { head } => verify(context, head.as_deref()),
+        Command::Verify { head, key } => verify(context, head.as_deref(), key.as_deref()),
         Command::Head => {
+            let (store, path) = (context.store()?, context.store_path()?);
+            holds(store.as_ref())?;
+            let heads = sign(store.as_ref(), &path, &SystemClock::new()).map_err(not_signed)?;
+            let line = serde_json::to_string(&heads).map_err(Exit::store)?;
+            Ok(Printed::text(if context.json { pretty(&heads) } else { line }))
+        }
+        Command::Rotate { reason } => {
+            let (store, path) = (context.store()?, context.store_path()?);
+            let key = rotate(store.as_ref(), &path, &SystemClock::new(), reason).map_err(not_signed)?;
+            let text = format!("heads are signed with {key} from now on");
+            Ok(Printed::text(if context.json { pretty(&json!({ "key": key })) } else { text }))
+        }
+        Command::Prune { chain, before, reason } => {
             let store = context.store()?;
-            let head = match head(store.as_ref()).map_err(Exit::store)? {
-                Ok(head) => head.ok_or_else(|| Exit::negative("nothing is recorded yet: there is no head"))?,
-                Err(broken) => return Err(Exit::negative(breaks(&broken))),
+            let seal = prune(store.as_ref(), chain, time(before)?, reason).map_err(not_taken_out)?;
+            let text = match &seal {
+                Some(seal) => format!("{chain}: up to record {}, its hash {} stays", seal.head.place, seal.head.hash),
+                None => format!("{chain}: nothing is that old and not needed any more"),
             };
-            Ok(Printed::text(if context.json { pretty(&head) } else { head.to_string() }))
+            Ok(Printed::text(if context.json { pretty(&seal) } else { text }))
         }
         Command::Export(arguments) => export_to(context, arguments),
+    }
+}
+
+fn holds(store: &dyn Store) -> Result<u64, Exit> {
+    verify_ledger(store).map_err(Exit::store)?.map_err(|broken| Exit::negative(breaks(&broken)))
+}
+
+fn not_signed(error: NotSigned) -> Exit {
+    match error {
+        NotSigned::NoReason => Exit::usage(error).hint("say why with --reason"),
+        _ => Exit::store(error),
+    }
+}
+
+/// Why nothing was pruned or erased.
+pub(crate) fn not_taken_out(error: NotTakenOut) -> Exit {
+    match error {
+        NotTakenOut::NoReason => Exit::usage(error).hint("say why with --reason"),
+        NotTakenOut::NotErased(NotErased::Needed(_)) => Exit::negative(error),
+        NotTakenOut::NotErased(NotErased::Unknown(_)) => Exit::not_found(error),
+        NotTakenOut::Broken(..) => Exit::negative(error).hint("`sanare ledger verify` says more"),
+        _ => Exit::store(error),
     }
 }
 
@@ -62,32 +121,45 @@ fn breaks(broken: &ChainBreak) -> String {
     format!("the chain breaks at record {}: {}", broken.seq, broken.what)
 }
 
-fn verify(context: &Context, noted: Option<&str>) -> Result<Printed, Exit> {
-    let noted = noted.map(|text| {
-        let none =
-            || Exit::usage(format!("`{text}` is no head")).hint("write SEQ:HASH, as `sanare ledger head` prints it");
-        Head::parse(text).ok_or_else(none)
-    });
-    let noted = noted.transpose()?;
+fn verify(context: &Context, head: Option<&Path>, key: Option<&str>) -> Result<Printed, Exit> {
+    let noted = head.map(read).transpose()?;
     let store = context.store()?;
-    let mut answer = verify_ledger(store.as_ref()).map_err(Exit::store)?;
-    if let (Ok(_), Some(noted)) = (&answer, noted)
-        && let Err(broken) = has(store.as_ref(), &noted).map_err(Exit::store)?
-    {
-        answer = Err(broken);
-    }
-    let (text, code) = match &answer {
-        Ok(count) => (format!("the chain of {count} records holds"), 0),
-        Err(broken) => (breaks(broken), 1),
+    let answer = verify_ledger(store.as_ref()).map_err(Exit::store)?;
+    let compared = match (&answer, &noted) {
+        (Ok(_), Some(noted)) => Some(compare(store.as_ref(), noted, key).map_err(Exit::store)?),
+        _ => None,
     };
-    if context.json {
-        let value = match answer {
-            Ok(count) => json!({ "holds": true, "records": count }),
-            Err(broken) => json!({ "holds": false, "seq": broken.seq, "what": broken.what }),
-        };
-        return Ok(Printed::with_code(pretty(&value), code));
-    }
-    Ok(Printed::with_code(text, code))
+    let (text, value) = match (answer, compared) {
+        (Err(broken), _) => (Err(breaks(&broken)), json!({ "holds": false, "seq": broken.seq, "what": broken.what })),
+        (Ok(count), None) => {
+            (Ok(format!("the chain of {count} records holds")), json!({ "holds": true, "records": count }))
+        }
+        (Ok(_), Some(Err(differs))) => {
+            (Err(differs.to_string()), json!({ "holds": false, "what": differs.to_string() }))
+        }
+        (Ok(count), Some(Ok(of))) => {
+            let said = format!(
+                "the chain of {count} records holds, and has the head of {}; {} records are newer, which it says nothing about",
+                Moment::from_millis(of.at),
+                of.newer
+            );
+            (Ok(said), json!({ "holds": true, "records": count, "head": of }))
+        }
+    };
+    let code = i32::from(text.is_err());
+    let text = text.unwrap_or_else(|text| text);
+    Ok(Printed::with_code(if context.json { pretty(&value) } else { text }, code))
+}
+
+/// Heads from a file.
+fn read(path: &Path) -> Result<Heads, Exit> {
+    let none = |why: &dyn std::fmt::Display| {
+        Exit::usage(format!("`{}` holds no heads: {why}", path.display()))
+            .hint("keep what `sanare ledger head` prints, and name the file")
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| none(&error))?;
+    let heads: Heads = serde_json::from_str(text.trim()).map_err(|error| none(&error))?;
+    if heads.format == 1 { Ok(heads) } else { Err(none(&"they are of a later version")) }
 }
 
 fn export_to(context: &Context, arguments: &Export) -> Result<Printed, Exit> {

@@ -3,6 +3,7 @@
 use crate::id::Id;
 use crate::ledger::{ChainBreak, Entry, Record};
 use crate::model::budget::{Cost, Limits};
+use crate::port::keeper::Keeper;
 use crate::receipt::{Receipt, ReceiptState};
 
 /// What the store met.
@@ -102,6 +103,11 @@ pub enum Leave {
 
 /// One store, behind SQLite or in memory. Every call is one transaction.
 pub trait Store: Send + Sync {
+    /// Who looks after it, where it is the store itself and no stand-in.
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        None
+    }
+
     /// Waits until the store can be written, but only as long as whoever writes in it gets on: once nothing has changed
     /// for so many milliseconds it is locked rather than busy. Nobody's program is held up for a lock like that.
     ///

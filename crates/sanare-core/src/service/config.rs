@@ -5,6 +5,7 @@
 
 mod check;
 mod drift;
+mod keeping;
 mod log;
 mod map;
 mod notify;
@@ -32,10 +33,12 @@ use super::name::{Application, Component, Signal};
 use crate::hash::Digest;
 use crate::incident::Mode;
 use crate::ledger::v1::canonical;
+use crate::port::Keeping;
 use crate::settings::{SettingsFile, Trouble};
 
 pub use check::{Obstacle, obstacles};
 pub use drift::{ColumnSettings, DriftSettings};
+pub use keeping::HeadsSettings;
 pub use log::LogSettings;
 pub use map::{AlertMap, find};
 pub use model::{AGE, ASKED_EVERY, ModelSettings, NamedModel, SETTLE};
@@ -50,8 +53,8 @@ pub use watch::{Check, DiagnosticSettings, QuerySettings, Server};
 use reader::{Document, Table};
 
 /// Tables of the file that are the service half's.
-pub const ROOTS: [&str; 8] =
-    ["service", "registry", "prometheus", "map", "component", "maintenance", "inhibit", "notify"];
+pub const ROOTS: [&str; 10] =
+    ["service", "registry", "prometheus", "map", "component", "maintenance", "inhibit", "notify", "retention", "heads"];
 
 /// Everything that is configured of services.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -73,6 +76,10 @@ pub struct Configuration {
     pub components: BTreeMap<Action, ComponentTable>,
     /// How people are told, in order.
     pub routes: Vec<RouteSettings>,
+    /// How long what is kept.
+    pub keeping: Keeping,
+    /// Where signed heads of the ledger go, if they go anywhere.
+    pub heads: Option<HeadsSettings>,
 }
 
 /// One service.
@@ -172,7 +179,9 @@ impl Configuration {
         let components = root.table("component").map(component_tables).unwrap_or_default();
         let routes = root.tables("notify").into_iter().filter_map(notify::route).collect();
         // The root's other keys are code healing's.
-        Self { services, registries, prometheus, maps, maintenance, inhibitions, components, routes }
+        let keeping = root.table("retention").map(keeping::keeping).unwrap_or_default();
+        let heads = root.table("heads").and_then(keeping::heads);
+        Self { services, registries, prometheus, maps, maintenance, inhibitions, components, routes, keeping, heads }
     }
 
     /// Hash of what is in effect: the same for two files that mean the same.
@@ -221,6 +230,7 @@ impl Configuration {
         }
         self.twice(document);
         self.look_at_routes(document);
+        self.look_at_heads(document);
         for map in self.maps.iter().filter(|map| !self.services.contains_key(&map.application)) {
             document.trouble(map.line, "map.application", format!("there is no [service.{}]", map.application), "");
         }
@@ -241,6 +251,14 @@ impl Configuration {
             for application in route.applications.iter().filter(|one| !self.services.contains_key(*one)) {
                 document.trouble(route.line, "notify.applications", format!("there is no [service.{application}]"), "");
             }
+        }
+    }
+
+    /// Heads go by routes that there are.
+    fn look_at_heads(&self, document: &Document<'_>) {
+        let Some(heads) = &self.heads else { return };
+        for name in heads.routes.iter().filter(|name| self.routes.iter().all(|route| route.name != **name)) {
+            document.trouble(heads.line, "heads.routes", format!("there is no [[notify]] named `{name}`"), "");
         }
     }
 

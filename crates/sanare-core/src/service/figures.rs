@@ -287,7 +287,7 @@ mod tests {
 
     use super::figures;
     use crate::id::Id;
-    use crate::ledger::{Entry, Record, v1::genesis};
+    use crate::ledger::{ChainHead, Entry, Record, SYSTEM};
     use crate::outcome::Outcome;
     use crate::redact::Redactor;
     use crate::service::diagnosis::tests::diagnosis;
@@ -308,8 +308,8 @@ mod tests {
                 at: second * 1_000,
                 payload: Redactor::standard().json(payload),
             };
-            let (seq, hash) = records.last().map_or((0, genesis()), |last| (last.seq, last.hash.clone()));
-            records.push(Record::after(seq, hash, &entry));
+            let head = records.last().map_or(ChainHead::none(SYSTEM), Record::head);
+            records.push(Record::after(&head, records.len() as u64 + 1, &entry));
         }
         records
     }

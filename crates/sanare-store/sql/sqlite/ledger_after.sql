@@ -1,1 +1,1 @@
-SELECT seq, format, incident, step, at, payload, previous, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2
+SELECT seq, format, chain, place, incident, step, at, by, payload, body, previous, hash FROM ledger WHERE seq > ?1 ORDER BY seq LIMIT ?2

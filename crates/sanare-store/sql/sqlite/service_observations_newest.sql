@@ -1,1 +1,1 @@
-SELECT coalesce(max(number), 0) FROM service_observations
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'service_observations'), 0)

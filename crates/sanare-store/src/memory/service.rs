@@ -1,10 +1,12 @@
 //! The service half in memory: a change is looked at whole, then made whole.
 
+mod forget;
+
 use std::collections::{BTreeMap, HashMap};
 
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::ledger::{ChainBreak, Record, v1, verify};
+use sanare_core::ledger::{ChainBreak, Record, SYSTEM};
 use sanare_core::port::StoreFault;
 use sanare_core::port::store::{Lease, Store};
 use sanare_core::service::approval::Approval;
@@ -22,10 +24,12 @@ use super::{Kept, Memory};
 #[derive(Debug, Default)]
 pub(super) struct Service {
     /// In the order in which they came.
-    observations: Vec<Observation>,
+    observations: BTreeMap<u64, Observation>,
+    /// How many there ever were.
+    observed: u64,
     /// Their places, by what makes each the only one, and by id.
-    by_source: HashMap<(Application, Source, String), usize>,
-    by_id: HashMap<Id, usize>,
+    by_source: HashMap<(Application, Source, String), u64>,
+    by_id: HashMap<Id, u64>,
     incidents: Vec<Incident>,
     runs: HashMap<Id, Run>,
     snapshots: HashMap<Digest, Context>,
@@ -48,7 +52,7 @@ impl Service {
     }
 
     fn same_source(&self, seen: &Observation) -> Option<&Observation> {
-        self.by_source.get(&source_of(seen)).and_then(|place| self.observations.get(*place))
+        self.by_source.get(&source_of(seen)).and_then(|place| self.observations.get(place))
     }
 
     fn deliveries(&self, key: &str) -> Vec<Delivery> {
@@ -116,11 +120,11 @@ impl Service {
     fn make(&mut self, change: &Change) {
         for seen in &change.observations {
             if self.same_source(seen).is_none() {
-                let place = self.observations.len();
-                let sequence = place as u64 + 1;
-                self.by_source.insert(source_of(seen), place);
-                self.by_id.insert(seen.id.clone(), place);
-                self.observations.push(Observation { sequence, ..seen.clone() });
+                self.observed += 1;
+                let sequence = self.observed;
+                self.by_source.insert(source_of(seen), sequence);
+                self.by_id.insert(seen.id.clone(), sequence);
+                self.observations.insert(sequence, Observation { sequence, ..seen.clone() });
             }
         }
         for incident in &change.incidents {
@@ -173,18 +177,22 @@ fn put<T: Clone>(list: &mut Vec<T>, item: &T, is: impl Fn(&T) -> bool) {
 }
 
 impl Kept {
-    /// A record of the service half: in the one chain, not in the index of code healing's incidents.
+    /// A record that is not in the index of code healing's incidents, in the chain that it belongs to.
     pub(super) fn chain(&mut self, entry: &sanare_core::ledger::Entry) -> Record {
-        let record = match self.ledger.last() {
-            Some(last) => Record::after(last.seq, last.hash.clone(), entry),
-            None => Record::after(0, v1::genesis(), entry),
+        let of_incident = || self.ledger.iter().rev().find(|record| record.incident == entry.incident);
+        let chain = match entry.application() {
+            Some(application) => application.to_owned(),
+            None => of_incident().map_or(SYSTEM.to_owned(), |record| record.chain.clone()),
         };
-        self.ledger.push(record.clone());
-        record
+        self.add(&chain, entry)
     }
 }
 
 impl ServiceStore for Memory {
+    fn whole(&self) -> Option<&dyn Store> {
+        Some(self)
+    }
+
     fn commit(&self, change: &Change) -> Result<Vec<Record>, NotMade> {
         let mut kept = self.kept();
         if let Some(lost) = change.under.iter().find(|lease| !kept.holds(lease, change.now)) {
@@ -228,25 +236,25 @@ impl ServiceStore for Memory {
     fn observations(&self, ids: &[Id]) -> Result<Vec<Observation>, StoreFault> {
         let kept = self.kept();
         let places = ids.iter().filter_map(|id| kept.service.by_id.get(id));
-        let found = places.filter_map(|place| kept.service.observations.get(*place));
+        let found = places.filter_map(|place| kept.service.observations.get(place));
         Ok(found.cloned().collect())
     }
 
     fn recent(&self, application: &Application, limit: usize) -> Result<Vec<Observation>, StoreFault> {
         let kept = self.kept();
-        let of = kept.service.observations.iter().rev().filter(|seen| seen.application == *application);
+        let of = kept.service.observations.values().rev().filter(|seen| seen.application == *application);
         let mut recent: Vec<Observation> = of.take(limit).cloned().collect();
         recent.reverse();
         Ok(recent)
     }
 
     fn observations_after(&self, sequence: u64, limit: usize) -> Result<Vec<Observation>, StoreFault> {
-        let from = usize::try_from(sequence).unwrap_or(usize::MAX);
-        Ok(self.kept().service.observations.iter().skip(from).take(limit).cloned().collect())
+        let after = sequence.saturating_add(1);
+        Ok(self.kept().service.observations.range(after..).take(limit).map(|(_, one)| one.clone()).collect())
     }
 
     fn newest_sequence(&self) -> Result<u64, StoreFault> {
-        Ok(self.kept().service.observations.len() as u64)
+        Ok(self.kept().service.observed)
     }
 
     fn silences(&self, since: Moment) -> Result<Vec<Silence>, StoreFault> {
@@ -265,8 +273,8 @@ impl ServiceStore for Memory {
     fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
         let kept = self.kept();
         let all = &kept.service.observations;
-        let found = all.iter().filter(|one| one.sequence > after && one.source == *source).cloned().collect();
-        Ok((found, all.len() as u64))
+        let found = all.values().filter(|one| one.sequence > after && one.source == *source).cloned().collect();
+        Ok((found, kept.service.observed))
     }
 
     fn snapshot(&self, digest: &Digest) -> Result<Option<Context>, StoreFault> {
@@ -365,6 +373,6 @@ impl ServiceStore for Memory {
     }
 
     fn verify_chain(&self) -> Result<Result<u64, ChainBreak>, StoreFault> {
-        Ok(verify(&self.kept().ledger))
+        Store::verify(self)
     }
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::ledger::{ChainBreak, Entry, Record, v1};
+use sanare_core::ledger::{ChainBreak, ChainHead, Entry, Erasure, Record, SYSTEM, Seal, Walk};
 use sanare_core::port::StoreFault;
 
 use super::{Trouble, number, stored};
@@ -11,7 +11,7 @@ use crate::standing::Standing;
 
 /// Chains an entry and moves the incident on.
 pub(super) fn append(transaction: &Transaction<'_>, entry: &Entry) -> Result<Record, Trouble> {
-    let record = chain_entry(transaction, entry)?;
+    let record = add(transaction, SYSTEM, entry)?;
     transaction
         .prepare_cached(include_str!("../../sql/sqlite/incident_open.sql"))?
         .execute(params![record.incident.as_str(), stored(record.seq)?])?;
@@ -23,21 +23,76 @@ pub(super) fn append(transaction: &Transaction<'_>, entry: &Entry) -> Result<Rec
     Ok(record)
 }
 
-/// Chains an entry. Those of the service half are in the one chain, and not in the index of code healing's incidents.
+/// Chains an entry that is not in the index of code healing's incidents, in the chain that it belongs to.
 pub(super) fn chain_entry(transaction: &Transaction<'_>, entry: &Entry) -> Result<Record, Trouble> {
-    let (seq, hash) = last(transaction)?.unwrap_or_else(|| (0, v1::genesis()));
-    let record = Record::after(seq, hash, entry);
+    let chain = match entry.application() {
+        Some(application) => application.to_owned(),
+        None => chain_of(transaction, &entry.incident)?.unwrap_or_else(|| SYSTEM.to_owned()),
+    };
+    add(transaction, &chain, entry)
+}
+
+fn chain_of(connection: &Connection, incident: &Id) -> Result<Option<String>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_chain_of_incident.sql"))?;
+    Ok(statement.query_row(params![incident.as_str()], |row| row.get(0)).optional()?)
+}
+
+/// Writes the next record of a chain.
+pub(super) fn add(transaction: &Transaction<'_>, chain: &str, entry: &Entry) -> Result<Record, Trouble> {
+    let seq = last(transaction)?.map_or(0, |(seq, _)| seq);
+    let record = Record::after(&head_of(transaction, chain)?, seq + 1, entry);
     transaction.prepare_cached(include_str!("../../sql/sqlite/ledger_append.sql"))?.execute(params![
         stored(record.seq)?,
         record.format,
+        record.chain,
+        stored(record.place)?,
         record.incident.as_str(),
         record.step,
         stored(record.at)?,
+        record.by,
         record.payload,
+        record.body.as_ref().map(Digest::as_str),
         record.previous.as_str(),
         record.hash.as_str(),
     ])?;
     Ok(record)
+}
+
+/// The newest record of a chain.
+pub(super) fn head_of(connection: &Connection, chain: &str) -> Result<ChainHead, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_head_of_chain.sql"))?;
+    let found = statement.query_row(params![chain], |row| Ok((number(row, 0)?, digest(row, 1)?))).optional()?;
+    let head = |(place, hash)| ChainHead { chain: chain.to_owned(), place, hash };
+    Ok(found.map_or_else(|| ChainHead::none(chain), head))
+}
+
+/// The newest record of each chain, by name.
+pub(super) fn heads(connection: &Connection) -> Result<Vec<ChainHead>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_heads.sql"))?;
+    let head = |row: &Row<'_>| Ok(ChainHead { chain: row.get(0)?, place: number(row, 1)?, hash: digest(row, 2)? });
+    Ok(statement.query_map([], head)?.collect::<Result<_, _>>()?)
+}
+
+/// The hash of a place of a chain, while its record is there.
+pub(super) fn hash_at(connection: &Connection, chain: &str, place: u64) -> Result<Option<Digest>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_hash_in_chain.sql"))?;
+    Ok(statement.query_row(params![chain, stored(place)?], |row| digest(row, 0)).optional()?)
+}
+
+/// What stays of records that were pruned.
+pub(super) fn seals(connection: &Connection) -> Result<Vec<Seal>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_seals_all.sql"))?;
+    let seal = |row: &Row<'_>| {
+        let head = ChainHead { chain: row.get(0)?, place: number(row, 1)?, hash: digest(row, 2)? };
+        Ok(Seal { head, record: number(row, 3)? })
+    };
+    Ok(statement.query_map([], seal)?.collect::<Result<_, _>>()?)
+}
+
+fn erasures(connection: &Connection) -> Result<Vec<Erasure>, Trouble> {
+    let mut statement = connection.prepare_cached(include_str!("../../sql/sqlite/ledger_erasures_all.sql"))?;
+    let erasure = |row: &Row<'_>| Ok(Erasure { chain: row.get(0)?, upto: number(row, 1)?, record: number(row, 2)? });
+    Ok(statement.query_map([], erasure)?.collect::<Result<_, _>>()?)
 }
 
 /// Place and hash of the last record.
@@ -96,7 +151,9 @@ pub(super) fn verify(
     let mut unreadable = None;
     let rows = statement.query_map([], record)?;
     let records = rows.map_while(|row| row.map_err(|error| unreadable = Some(error)).ok());
-    let verdict = chain(records);
+    let mut walk = Walk::new(&seals(connection)?, &erasures(connection)?);
+    let verdict = records.map(|record| walk.step(&record)).find(Result::is_err).unwrap_or(Ok(()));
+    let verdict = verdict.and_then(|()| walk.end());
     if let Some(error) = unreadable {
         return Err(error.into());
     }
@@ -104,16 +161,6 @@ pub(super) fn verify(
         reaches(connection, &noted)?;
     }
     Ok(verdict)
-}
-
-/// Record by record, so that a long ledger is never in memory as a whole.
-fn chain(records: impl Iterator<Item = Record>) -> Result<u64, ChainBreak> {
-    let (mut seq, mut previous) = (0, v1::genesis());
-    for record in records {
-        record.follows(seq, &previous)?;
-        (seq, previous) = (record.seq, record.hash);
-    }
-    Ok(seq)
 }
 
 /// That the chain has the noted record.
@@ -135,12 +182,16 @@ fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
         seq: number(row, 0)?,
         format: row.get(1)?,
-        incident: Id::from_text(row.get::<_, String>(2)?),
-        step: row.get(3)?,
-        at: number(row, 4)?,
-        payload: row.get(5)?,
-        previous: digest(row, 6)?,
-        hash: digest(row, 7)?,
+        chain: row.get(2)?,
+        place: number(row, 3)?,
+        incident: Id::from_text(row.get::<_, String>(4)?),
+        step: row.get(5)?,
+        at: number(row, 6)?,
+        by: row.get(7)?,
+        payload: row.get(8)?,
+        body: row.get::<_, Option<String>>(9)?.map(|_| digest(row, 9)).transpose()?,
+        previous: digest(row, 10)?,
+        hash: digest(row, 11)?,
     })
 }
 

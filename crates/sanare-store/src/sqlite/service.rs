@@ -31,7 +31,7 @@ fn text<T: serde::Serialize>(value: &T) -> Result<String, Trouble> {
 }
 
 /// A value read back; a row that is none is damage.
-fn value<T: DeserializeOwned>(text: &str) -> Result<T, Trouble> {
+pub(super) fn value<T: DeserializeOwned>(text: &str) -> Result<T, Trouble> {
     serde_json::from_str(text).map_err(|error| StoreFault::Corrupt(format!("a row cannot be read: {error}")).into())
 }
 
@@ -94,6 +94,10 @@ fn figure(key: &FigureKey) -> Result<String, Trouble> {
 }
 
 impl ServiceStore for Sqlite {
+    fn whole(&self) -> Option<&dyn Store> {
+        Some(self)
+    }
+
     fn commit(&self, change: &Change) -> Result<Vec<Record>, NotMade> {
         if intake::is_only_readings(change) {
             return intake::store(self, change).map(|()| Vec::new());

@@ -51,7 +51,7 @@ fn a_newer_store_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = filled(folder.path());
     alter(&path, "PRAGMA user_version = 99");
-    assert_eq!(refused(&path), StoreFault::Newer { found: 99, known: 7 });
+    assert_eq!(refused(&path), StoreFault::Newer { found: 99, known: 9 });
 }
 
 #[test]
@@ -98,7 +98,19 @@ fn after_altering(statements: &str) -> String {
 fn altered_chains_are_found() {
     let check = |statements: &str, expected: &str| assert_eq!(after_altering(statements), expected, "{statements}");
     check("", "5 records, and nothing found");
-    check("UPDATE ledger SET payload = '[]' WHERE seq = 2", "record 2: its hash does not fit its content");
+    check(
+        "UPDATE ledger SET payload = '[]' WHERE seq = 2",
+        "record 2: its content is another than the one that was written",
+    );
+    check(
+        "UPDATE ledger SET payload = '' WHERE seq = 2",
+        "record 2: its content is gone, and no record says that it was erased",
+    );
+    check("UPDATE ledger SET by = 'mallory' WHERE seq = 2", "record 2: its hash does not fit its content");
+    check(
+        "UPDATE ledger SET chain = 'fraud' WHERE seq = 5",
+        "record 5: it does not name the hash of the record before it of `fraud`",
+    );
     check("UPDATE ledger SET at = at + 1 WHERE seq = 4", "record 4: its hash does not fit its content");
     check("UPDATE ledger SET step = 'opened' WHERE seq = 3", "record 3: its hash does not fit its content");
     check(

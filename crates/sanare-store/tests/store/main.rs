@@ -12,6 +12,7 @@ mod contract;
 mod damage;
 mod folder;
 mod intake;
+mod keep;
 mod messages;
 mod processes;
 mod quiet;
@@ -19,6 +20,7 @@ mod sealed;
 mod services;
 mod speed;
 mod statements;
+mod tidy;
 
 use sanare_core::hash::Digest;
 use sanare_core::id::Id;

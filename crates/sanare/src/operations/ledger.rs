@@ -1,12 +1,12 @@
-//! The ledger as a whole: its head, whether it still has a head that was noted elsewhere, and its export (S116, S117, S119).
+//! The ledger as a whole: its export, what is pruned of it, and what is erased of an application (S116, S119).
 
 use std::collections::{BTreeSet, HashMap};
 
-use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::ledger::{ChainBreak, Entry, Record};
-use sanare_core::port::{Clock, Store, StoreFault};
+use sanare_core::ledger::{ERASED, Entry, PRUNED, Record, SYSTEM, Seal};
+use sanare_core::port::{Clock, Erased, NotErased, Store, StoreFault};
 use sanare_core::redact::Redactor;
+use sanare_core::service::Text;
 use serde::Serialize;
 use serde_json::json;
 
@@ -15,62 +15,6 @@ use crate::wire::person;
 
 /// Records that are read at once.
 const TOGETHER: usize = 1_000;
-
-/// The last record of a chain that holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Head {
-    /// Its place: as many records there are.
-    pub seq: u64,
-    /// Its hash: over it and all before it.
-    pub hash: Digest,
-}
-
-impl std::fmt::Display for Head {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.seq, self.hash)
-    }
-}
-
-impl Head {
-    /// Reads `SEQ:HASH`, as it is printed.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (seq, hash) = text.trim().split_once(':')?;
-        Some(Self { seq: seq.parse().ok().filter(|seq| *seq > 0)?, hash: Digest::parse(hash)? })
-    }
-}
-
-/// The head, once the whole chain was looked at; nothing where nothing is recorded.
-///
-/// # Errors
-/// [`StoreFault`].
-pub fn head(store: &dyn Store) -> Result<Result<Option<Head>, ChainBreak>, StoreFault> {
-    let count = match store.verify()? {
-        Ok(0) => return Ok(Ok(None)),
-        Ok(count) => count,
-        Err(broken) => return Ok(Err(broken)),
-    };
-    let last = store.ledger_after(count - 1, 1)?;
-    Ok(Ok(last.first().map(|record| Head { seq: record.seq, hash: record.hash.clone() })))
-}
-
-/// Whether a chain that holds has the record of a head that was noted before: a chain alone cannot show that its newest
-/// records were cut.
-///
-/// # Errors
-/// [`StoreFault`].
-pub fn has(store: &dyn Store, noted: &Head) -> Result<Result<(), ChainBreak>, StoreFault> {
-    let found = store.ledger_after(noted.seq.saturating_sub(1), 1)?;
-    let broken = |what: String| Ok(Err(ChainBreak { seq: noted.seq, what }));
-    match found.first().filter(|record| record.seq == noted.seq) {
-        Some(record) if record.hash == noted.hash => Ok(Ok(())),
-        Some(_) => broken(
-            "it is another record than the noted head: the chain was made anew, or is of another store".to_owned(),
-        ),
-        None => {
-            broken(format!("records are gone: the noted head is record {}, and the chain ends before it", noted.seq))
-        }
-    }
-}
 
 /// What is exported.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -125,20 +69,72 @@ pub fn export(
         let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
         return Err(NotExported::Unknown { given: given.clone(), known });
     }
-    let clock = SystemClock::new();
-    store.chain(&Entry {
-        incident: Id::new("exp", clock.now(), clock.chance()),
-        step: "exported".to_owned(),
-        at: clock.now(),
-        payload: Redactor::standard()
-            .json(&json!({ "by": person::current().name, "wanted": wanted, "records": count })),
-    })?;
+    let told = json!({ "by": person::current().name, "wanted": wanted, "records": count });
+    store.chain(&entry("exp", "exported", &told))?;
     owners.clear();
     each(store, end, |record| {
         let owner = owner(record, &mut owners);
         if fits(record, owner.as_deref(), wanted) { take(record) } else { Ok(()) }
     })?;
     Ok(count)
+}
+
+/// Why nothing was taken out.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTakenOut {
+    /// A reason is needed.
+    #[error("a reason is needed")]
+    NoReason,
+    /// The chain does not hold: what is broken is not made to look whole.
+    #[error("the ledger does not hold: record {0}: {1}")]
+    Broken(u64, String),
+    /// This store is not looked after.
+    #[error("nothing can be taken out of this store")]
+    NoKeeper,
+    /// It is refused.
+    #[error(transparent)]
+    NotErased(#[from] NotErased),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreFault),
+}
+
+/// Takes the oldest records of a chain out: those before a moment, in milliseconds since 1970, and before anything that is
+/// still needed. Place and hash of the last stay. `None` where nothing is that old.
+///
+/// # Errors
+/// [`NotTakenOut`]; then nothing was taken out.
+pub fn prune(store: &dyn Store, chain: &str, before: u64, reason: &str) -> Result<Option<Seal>, NotTakenOut> {
+    let reason = may_take_out(store, reason)?;
+    let told = json!({ "by": person::current().name, "reason": reason, "chain": chain, "before": before });
+    let keeper = store.keeper().ok_or(NotTakenOut::NoKeeper)?;
+    Ok(keeper.prune(chain, before, &entry("prn", PRUNED, &told))?)
+}
+
+/// Forgets an application: its records keep their places and hashes and lose their payloads, and what else is kept of it goes.
+///
+/// # Errors
+/// [`NotTakenOut`]; then nothing went.
+pub fn erase(store: &dyn Store, application: &str, reason: &str) -> Result<Erased, NotTakenOut> {
+    let reason = may_take_out(store, reason)?;
+    let told = json!({ "by": person::current().name, "reason": reason, "of": application });
+    let keeper = store.keeper().ok_or(NotTakenOut::NoKeeper)?;
+    Ok(keeper.erase(application, &entry("era", ERASED, &told))?)
+}
+
+fn may_take_out(store: &dyn Store, reason: &str) -> Result<Text, NotTakenOut> {
+    let reason = Text::of(reason);
+    if reason.is_empty() {
+        return Err(NotTakenOut::NoReason);
+    }
+    store.verify()?.map_err(|broken| NotTakenOut::Broken(broken.seq, broken.what))?;
+    Ok(reason)
+}
+
+fn entry(kind: &str, step: &str, told: &serde_json::Value) -> Entry {
+    let clock = SystemClock::new();
+    let (incident, payload) = (Id::new(kind, clock.now(), clock.chance()), Redactor::standard().json(told));
+    Entry { incident, step: step.to_owned(), at: clock.now(), payload }
 }
 
 /// Goes through the ledger up to a place, never with all of it in memory.
@@ -156,8 +152,12 @@ fn each(store: &dyn Store, end: u64, mut look: impl FnMut(&Record) -> std::io::R
     }
 }
 
-/// Of which service or project a record is: as the one that opened its incident says, or it itself.
+/// Of which service or project a record is: the one whose chain it is in; in the system's, as the one that opened its
+/// incident says, or it itself.
 fn owner(record: &Record, known: &mut HashMap<Id, String>) -> Option<String> {
+    if record.chain != SYSTEM {
+        return Some(record.chain.clone());
+    }
     if let Some(owner) = known.get(&record.incident) {
         return Some(owner.clone());
     }

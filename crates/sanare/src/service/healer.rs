@@ -380,6 +380,7 @@ impl Healer {
         let hands = self.live().hands;
         let tools = &self.inner.tools;
         let stormy = locked(&self.inner.memory).weather.is_storm();
+        self.upkeep()?;
         courier::round(&*tools.store, &*tools.clock, &hands.routes, &self.inner.courier, stormy)
     }
 

@@ -7,6 +7,7 @@ mod reload;
 mod reminders;
 mod restart;
 mod stop;
+mod upkeep;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

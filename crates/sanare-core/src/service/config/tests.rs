@@ -465,3 +465,29 @@ fn windows_and_inhibitions() {
     assert!(inhibit("cause = \"data_stale\"\nsymptoms = []\n").contains("are none"));
     assert!(inhibit("cause = \"data_stale\"\n").contains("`inhibit.symptoms`: is missing"));
 }
+
+#[test]
+fn what_is_kept_is_kept_for_a_day_at_least() {
+    let whole = |text: &str| check(&format!("[service.fraud]\ninstances = 3\n{text}"));
+    let kept = |text: &str| whole(&format!("[retention]\n{text}"));
+    assert_eq!(kept("observations = \"24h\"\nsize = \"64MiB\"\nminutes = \"3650d\"\nincidents = \"24h\"\n"), "fine");
+    for bad in ["\"0s\"", "\"23h\"", "\"3651d\"", "30", "\"-1d\"", "\"\""] {
+        for key in ["observations", "minutes", "incidents"] {
+            let said = kept(&format!("{key} = {bad}\n"));
+            assert!(
+                said.contains(&format!("`retention.{key}`")) && said.contains("from 1d to 3650d"),
+                "{key} {bad}: {said}"
+            );
+        }
+    }
+    for bad in ["63MiB", "17TiB", "20", "20GB", "-1GiB", "GiB", "99999999999999999999GiB", "18446744073709551615TiB"] {
+        assert!(kept(&format!("size = \"{bad}\"\n")).contains("`retention.size`"), "{bad}");
+    }
+    assert!(kept("observations = \"30d\"\nminutes = \"10d\"\n").contains("readings are folded into minutes"));
+    assert!(kept("observation = \"30d\"\n").contains("did you mean `observations`"));
+    let heads = |text: &str| whole(&format!("[heads]\n{text}"));
+    assert_eq!(heads("file = \"heads.json\"\nevery = \"1m\"\n"), "fine");
+    assert!(heads("every = \"10m\"\n").contains("goes nowhere"));
+    assert!(heads("file = \"h\"\nevery = \"10s\"\n").contains("`heads.every`"));
+    assert!(heads("routes = [\"ops\"]\n").contains("there is no [[notify]] named `ops`"));
+}

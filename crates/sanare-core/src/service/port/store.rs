@@ -3,8 +3,8 @@
 use crate::hash::Digest;
 use crate::id::Id;
 use crate::ledger::{ChainBreak, Record};
-use crate::port::StoreFault;
 use crate::port::store::Lease;
+use crate::port::{Store, StoreFault};
 use crate::service::approval::Approval;
 use crate::service::confidence::{FigureKey, Measured};
 use crate::service::context::Context;
@@ -21,6 +21,11 @@ use crate::service::target::TargetKey;
 
 /// One store, behind SQLite or in memory.
 pub trait ServiceStore: Send + Sync {
+    /// The whole store, both halves of it, where this is the store itself and no stand-in.
+    fn whole(&self) -> Option<&dyn Store> {
+        None
+    }
+
     /// Makes a change: all of it, durable when this returns, or nothing of it. Gives back the ledger's records.
     ///
     /// # Errors

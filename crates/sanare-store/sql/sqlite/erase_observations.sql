@@ -1,0 +1,1 @@
+DELETE FROM service_observations WHERE application = ?1

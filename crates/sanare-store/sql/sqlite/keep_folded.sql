@@ -1,0 +1,1 @@
+SELECT CAST(value AS INTEGER) FROM store_about WHERE name = 'folded'

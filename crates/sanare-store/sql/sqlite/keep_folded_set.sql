@@ -1,0 +1,1 @@
+UPDATE store_about SET value = ?1 WHERE name = 'folded'

@@ -1,0 +1,1 @@
+SELECT coalesce(max(number), 0) FROM service_marks WHERE minute <= ?1

@@ -1,0 +1,1 @@
+SELECT coalesce(min(number), 0) FROM service_observations

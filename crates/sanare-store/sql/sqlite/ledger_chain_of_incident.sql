@@ -1,0 +1,1 @@
+SELECT chain FROM ledger WHERE incident = ?1 ORDER BY seq LIMIT 1

@@ -1,0 +1,1 @@
+SELECT chain, upto, record FROM ledger_erasures ORDER BY number

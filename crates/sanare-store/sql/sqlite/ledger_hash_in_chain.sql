@@ -1,0 +1,1 @@
+SELECT hash FROM ledger WHERE chain = ?1 AND place = ?2

@@ -1,0 +1,1 @@
+SELECT chain, place, hash, record FROM ledger_seals ORDER BY number

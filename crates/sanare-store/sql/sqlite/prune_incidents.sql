@@ -1,0 +1,1 @@
+DELETE FROM incidents WHERE standing = 'closed' AND incident NOT IN (SELECT incident FROM ledger)

@@ -1,0 +1,1 @@
+DELETE FROM ledger WHERE chain = ?1 AND place <= ?2

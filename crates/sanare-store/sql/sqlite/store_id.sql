@@ -1,0 +1,1 @@
+SELECT value FROM store_about WHERE name = 'id'

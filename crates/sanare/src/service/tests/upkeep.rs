@@ -1,0 +1,78 @@
+//! What a healer does for its store beside its work: heads go out signed, what is old goes (S117, S119).
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use sanare_core::ledger::Heads;
+use sanare_core::port::Store as _;
+use sanare_core::service::moment::DAY;
+
+use super::{ASKS, CONFIGURATION, Plant};
+use crate::operations::heads::compare;
+
+fn steps(plant: &Plant, step: &str) -> Vec<String> {
+    let records = plant.records.ledger_after(0, 10_000).unwrap();
+    records.into_iter().filter(|record| record.step == step).map(|record| record.payload).collect()
+}
+
+#[test]
+fn heads_go_out_every_ten_minutes_and_the_ledger_has_them() {
+    let plant = Plant::new(&format!("{CONFIGURATION}[heads]\nfile = \"heads.json\"\n"), ASKS);
+    let file = plant.healer.setup().path("heads.json");
+    let read = || serde_json::from_str::<Heads>(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    plant.minutes(1);
+    let first = read();
+    let told = compare(plant.records.as_ref(), &first, None).unwrap();
+    assert!(told.is_ok(), "{told:?}");
+    plant.minutes(8);
+    assert_eq!(read(), first, "it is not time yet");
+    plant.minutes(3);
+    let later = read();
+    assert_eq!((later.at - first.at) / 60_000, 10);
+    // Another process does not send what has been sent.
+    let key = sanare_effects::head_key::place(&plant.healer.setup().store());
+    assert_eq!(std::fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(steps(&plant, "key_made").len(), 1);
+}
+
+#[test]
+fn that_heads_do_not_go_out_is_told_once_and_that_they_do_again() {
+    let configuration = format!(
+        "{CONFIGURATION}[heads]\nevery = \"1m\"\nfile = \"folder/heads.json\"\nroutes = [\"ops\"]\n\
+         [[notify]]\nname = \"ops\"\nargv = [\"/bin/sh\", \"-c\", \"cat > /dev/null\"]\n"
+    );
+    let plant = Plant::new(&configuration, ASKS);
+    plant.minutes(5);
+    let told = steps(&plant, "heads_not_sent");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("heads.json: No such file"), "{told:?}");
+    std::fs::create_dir(plant.healer.setup().path("folder")).unwrap();
+    plant.minutes(3);
+    assert_eq!((steps(&plant, "heads_not_sent").len(), steps(&plant, "heads_sent").len()), (1, 1));
+}
+
+#[test]
+fn heads_go_by_a_route_that_people_are_told_by() {
+    let configuration = format!(
+        "{CONFIGURATION}[heads]\nroutes = [\"ops\"]\n[[notify]]\nname = \"ops\"\n\
+         argv = [\"/usr/bin/tee\", \"-a\", \"FILE\"]\n"
+    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let plant = Plant::new(&configuration.replace("FILE", file.path().to_str().unwrap()), ASKS);
+    plant.minutes(1);
+    let sent: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
+    assert_eq!(sent["kind"], "ledger_heads");
+    let heads: Heads = serde_json::from_value(sent["body"].clone()).unwrap();
+    assert!(compare(plant.records.as_ref(), &heads, None).unwrap().is_ok());
+}
+
+#[test]
+fn a_healer_forgets_what_is_old() {
+    let plant = Plant::new(&format!("{CONFIGURATION}[retention]\nobservations = \"24h\"\n"), ASKS);
+    plant.minutes(2);
+    let before = plant.healer.store().recent(&super::fraud(), 1_000).unwrap().len();
+    assert!(before >= 24, "{before}");
+    plant.clock.0.fetch_add(2 * DAY / 1_000, std::sync::atomic::Ordering::SeqCst);
+    plant.minutes(1);
+    let left = plant.healer.store().recent(&super::fraud(), 1_000).unwrap().len();
+    assert!(left <= 12, "{left} of {before}");
+}

@@ -1,0 +1,135 @@
+//! What a healer does for its store beside its work: it forgets what is old, and sends the ledger's signed heads where they
+//! are kept (S117, S119). One process does it at a time.
+
+use std::time::Duration;
+
+use sanare_core::id::Id;
+use sanare_core::ledger::{Entry, Heads};
+use sanare_core::port::{Store, StoreFault};
+use sanare_core::redact::Redactor;
+use sanare_core::service::config::HeadsSettings;
+use sanare_core::service::moment::MINUTE;
+use sanare_core::service::{Change, Moment};
+use sanare_effects::head_key::replace;
+use sanare_effects::service::message::Outgoing;
+use serde_json::json;
+
+use super::Healer;
+use super::courier::Route;
+use super::watch::fault;
+use crate::operations::heads::sign;
+
+/// Rows of one small transaction.
+const ROWS: usize = 1_000;
+/// Transactions of one round: readings come in between them.
+const ROUND: usize = 20;
+/// What lies between two rounds that found nothing to do.
+const PAUSE: u64 = MINUTE;
+/// Milliseconds of a lease beside the time that sending may take.
+const LEASE_MS: u64 = 30_000;
+/// Since when each is due again, and whether heads went out the last time.
+const TIDIED: &str = "upkeep/tidied";
+const SENT: &str = "upkeep/heads";
+
+impl Healer {
+    /// Does what is due of it.
+    pub(super) fn upkeep(&self) -> Result<(), StoreFault> {
+        let now = Moment::from_millis(self.clock().now());
+        let configuration = &self.setup().configuration;
+        let heads = configuration.heads.clone();
+        let every = heads.as_ref().map(|heads| heads.every);
+        let due = |key: &str, pause: u64| -> Result<bool, StoreFault> {
+            Ok(self.noted(key)?.is_none_or(|(at, _)| now.since(at) >= pause || at > now))
+        };
+        let (tidy, send) = (due(TIDIED, PAUSE)?, every.is_some_and(|every| due(SENT, every).unwrap_or(false)));
+        if !tidy && !send {
+            return Ok(());
+        }
+        let Some(whole) = self.store().whole() else { return Ok(()) };
+        let owner = format!("{:020x}", self.clock().chance());
+        let Some(lease) = self.store().lease("upkeep", &owner, self.clock().now(), LEASE_MS)? else { return Ok(()) };
+        let done = self.tidy(whole, now, tidy).and_then(|()| match heads.filter(|_| send) {
+            Some(heads) => self.send_heads(whole, &heads, now),
+            None => Ok(()),
+        });
+        self.store().release(&lease)?;
+        done
+    }
+
+    fn tidy(&self, whole: &dyn Store, now: Moment, due: bool) -> Result<(), StoreFault> {
+        let Some(keeper) = whole.keeper().filter(|_| due) else { return Ok(()) };
+        let keeping = self.setup().configuration.keeping.clone();
+        for _ in 0..ROUND {
+            if !keeper.tidy(&keeping, now, ROWS)?.is_some() {
+                return self.note_upkeep(TIDIED, now, "");
+            }
+            // Whoever waits for the store has its turn.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn send_heads(&self, whole: &dyn Store, settings: &HeadsSettings, now: Moment) -> Result<(), StoreFault> {
+        let before = self.noted(SENT)?.map(|(_, why)| why).unwrap_or_default();
+        let signed = sign(whole, &self.setup().store(), &**self.clock());
+        let why = match signed {
+            Ok(heads) => self.sent(&heads, settings).err().unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        // That heads do not go out, and that they do again, is told once.
+        if why != before {
+            let step = if why.is_empty() { "heads_sent" } else { "heads_not_sent" };
+            let payload = Redactor::standard().json(&json!({ "why": why }));
+            let at = self.clock().now();
+            let entry =
+                Entry { incident: Id::new("hed", at, self.clock().chance()), step: step.to_owned(), at, payload };
+            self.store()
+                .commit(&Change { now: at, entries: vec![entry], ..Change::default() })
+                .map(drop)
+                .map_err(fault)?;
+        }
+        self.note_upkeep(SENT, now, &why)
+    }
+
+    /// Every way is tried; the first trouble is told.
+    fn sent(&self, heads: &Heads, settings: &HeadsSettings) -> Result<(), String> {
+        let line = serde_json::to_string(heads).map_err(|error| error.to_string())?;
+        let mut trouble = None;
+        if let Some(file) = &settings.file {
+            let path = self.setup().folder.join(file);
+            trouble = replace(&path, &format!("{line}\n")).err().map(|error| format!("{}: {error}", path.display()));
+        }
+        let hands = self.live().hands;
+        for name in &settings.routes {
+            let route = hands.routes.iter().find(|route| route.settings.name == *name);
+            let sent =
+                route.ok_or_else(|| "there is no such route".to_owned()).and_then(|route| by_route(route, heads));
+            trouble = trouble.or(sent.err().map(|why| format!("{name}: {why}")));
+        }
+        trouble.map_or(Ok(()), Err)
+    }
+
+    fn noted(&self, key: &str) -> Result<Option<(Moment, String)>, StoreFault> {
+        let found = self.store().states(key)?.into_iter().find(|(known, _)| known == key);
+        let text = found.and_then(|(_, state)| String::from_utf8(state).ok());
+        let read = |text: String| {
+            let (at, why) = text.split_once(' ')?;
+            Some((Moment::from_micros(at.parse().ok()?), why.to_owned()))
+        };
+        Ok(text.and_then(read))
+    }
+
+    fn note_upkeep(&self, key: &str, at: Moment, why: &str) -> Result<(), StoreFault> {
+        let state = format!("{} {why}", at.micros()).into_bytes();
+        let change = Change { now: at.millis(), states: vec![(key.to_owned(), Some(state))], ..Change::default() };
+        self.store().commit(&change).map(drop).map_err(fault)
+    }
+}
+
+fn by_route(route: &Route, heads: &Heads) -> Result<(), String> {
+    let id = format!("heads/{}/{}", heads.store, heads.at);
+    let body = json!({ "id": id, "kind": "ledger_heads", "at": Moment::from_millis(heads.at), "body": heads });
+    let body = serde_json::to_vec(&body).map_err(|error| error.to_string())?;
+    let outgoing = Outgoing { id: &id, body: &body, at: heads.at / 1_000 };
+    route.way.send(outgoing, Duration::from_micros(route.settings.timeout))
+}
