@@ -10,6 +10,7 @@
 
 mod contract;
 mod damage;
+mod faults;
 mod folder;
 mod intake;
 mod keep;
