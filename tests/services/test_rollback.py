@@ -68,12 +68,15 @@ class Registry:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.process: subprocess.Popen[bytes] | None = None
+        self.more: list[str] = []
+        """More arguments of the server."""
 
     def start(self) -> None:
         command = [
             *(sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(self.port)),
             *("--backend-store-uri", f"sqlite:///{self.folder / 'mlflow.db'}", "--workers", "1"),
             *("--default-artifact-root", str(self.folder / "artifacts")),
+            *self.more,
         ]
         environment = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
         log = (self.folder / "server.log").open("ab")
