@@ -8,6 +8,8 @@ import math
 import os
 import subprocess
 import sys
+import threading
+import time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -336,3 +338,27 @@ def test_a_fault_of_the_whole_file_names_no_key(tmp_path: Path) -> None:
     (tmp_path / "sanare.toml").write_bytes(b"[service.fraud]\n# caf\xe9\n")
     code, said = command(tmp_path, "check")
     assert (code, "sanare.toml:2: is not UTF-8" in said) == (2, True), said
+
+
+def test_a_probe_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
+    plant = Plant(tmp_path, AUTO)
+    never = threading.Event()
+    asked = []
+
+    def probe() -> dict[str, str]:
+        asked.append(plant.now)
+        if plant.served == "2":
+            never.wait(60)
+        return {"served_version": plant.served}
+
+    plant.service.capability("rollback_model", lambda intent: None, probe=probe, idempotent=True, reversible=True)
+    began = time.monotonic()
+    plant.go_bad()
+    # It was asked for five seconds, once; since then nobody knows, so a person is asked and told why.
+    assert time.monotonic() - began < 40
+    hung = [at for at in asked if at >= asked[-1]]
+    assert len(hung) == 1
+    assert plant.incident["step"] == "waiting", plant.incident
+    [question] = plant.healer.pending_approvals()
+    assert "gate_skipped" in json.dumps(question["reasons"]), question
+    never.set()

@@ -444,7 +444,7 @@ impl NativeService {
             fence: (!fence.is_empty()).then_some(fence),
             ..Written::default()
         };
-        let probe = probe.map(|ask| -> Arc<dyn Probe> { Arc::new(Asking { ask: Box::new(move || asked(&ask)) }) });
+        let probe = probe.map(|ask| -> Arc<dyn Probe> { Arc::new(Asking::new(move || asked(&ask))) });
         let call = move |intent: &Intent| called(&function, intent);
         let capability = Capability { declared: written, probe };
         quietly(py, || self.0.capability(action, Arc::new(call), capability))?.map_err(wrong)

@@ -3,6 +3,7 @@
 //! What does not live here: detection, decisions, the order of steps, SQL, and how an act is done. This wires them.
 
 mod agent;
+mod asking;
 mod calm;
 mod client;
 mod courier;
@@ -25,9 +26,10 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub use asking::Asking;
 pub use client::{More, Options, Service};
 pub use detectors::detectors;
-pub use hands::{Asking, Capability, Function};
+pub use hands::{Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
     Asked, Changed, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,

@@ -14,7 +14,7 @@ use sanare_core::service::config::{
 };
 use sanare_core::service::declaration::{Declaration, Written};
 use sanare_core::service::port::{Adapter, Diagnostic, Intent, Probe};
-use sanare_core::service::target::{Identity, Mark};
+use sanare_core::service::target::Mark;
 use sanare_core::service::text::Output;
 use sanare_core::service::{Action, Application, Component, Health, Invalid, ServiceStore, Signal, TargetKey};
 use sanare_core::settings::Trouble;
@@ -516,23 +516,5 @@ impl Diagnostic for ReadOnly {
                 }
             }
         }
-    }
-}
-
-/// A probe that asks the owner's program.
-pub struct Asking {
-    /// Says what is so now, by mark.
-    pub ask: Box<dyn Fn() -> Option<Identity> + Send + Sync>,
-}
-
-impl Probe for Asking {
-    fn name(&self) -> &'static str {
-        "callback"
-    }
-
-    fn ask(&self) -> sanare_core::service::port::Answered {
-        let identity = (self.ask)();
-        let health = if identity.is_some() { Health::Pass } else { Health::Unknown };
-        sanare_core::service::port::Answered { health, identity: identity.unwrap_or_default(), millis: 0, detail: None }
     }
 }

@@ -111,9 +111,8 @@ impl Plant {
             End::Done
         };
         let served = Arc::clone(&self.served);
-        let probe = Asking {
-            ask: Box::new(move || Some(Identity::default().with(Mark::ServedVersion, served.lock().unwrap().as_str()))),
-        };
+        let probe =
+            Asking::new(move || Some(Identity::default().with(Mark::ServedVersion, served.lock().unwrap().as_str())));
         let declared = Written {
             reversible: Some(true),
             undo: Some(Undo::MoveBack),

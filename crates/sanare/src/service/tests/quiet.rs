@@ -100,7 +100,7 @@ impl Fleet {
                 Some(Identity::default().with(Mark::StartTime, started.as_str()))
             };
             let declared = Written { idempotent: Some(true), ..Written::default() };
-            let capability = Capability { declared, probe: Some(Arc::new(Asking { ask: Box::new(started) })) };
+            let capability = Capability { declared, probe: Some(Arc::new(Asking::new(started))) };
             service.capability(Action::RestartComponent, Arc::new(function), capability).unwrap();
         }
     }

@@ -71,9 +71,8 @@ fn a_stop_during_an_act_answers_at_once_and_the_act_is_followed_to_its_end() {
         End::Done
     };
     let starts = Arc::clone(&calls);
-    let probe = Asking {
-        ask: Box::new(move || Some(Identity::default().with(Mark::StartTime, starts.lock().unwrap().to_string()))),
-    };
+    let probe =
+        Asking::new(move || Some(Identity::default().with(Mark::StartTime, starts.lock().unwrap().to_string())));
     let declared = Written { idempotent: Some(true), ..Written::default() };
     let capability = Capability { declared, probe: Some(Arc::new(probe)) };
     plant.service.capability(Action::RestartComponent, Arc::new(function), capability).unwrap();
