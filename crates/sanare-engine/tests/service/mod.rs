@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod crash;
 mod each_step;
+mod handover;
 mod hooked;
 mod injection;
 mod invariants;

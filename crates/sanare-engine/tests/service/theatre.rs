@@ -332,6 +332,11 @@ impl Stage {
                     *adapter.unreachable.lock().unwrap() = Some("connection refused".to_owned());
                 }
             }
+            // A detector that sees it come and go.
+            "flaps" => {
+                let told = symptom(self.script.kind, Condition::Firing, Vec::new());
+                worker.report(&Symptom { flags: [IncidentFlag::Flapping].into(), ..told }).unwrap();
+            }
             "world" => {
                 for adapter in self.house.adapters.values() {
                     *adapter.state.lock().unwrap() = Some(WorldState::parse(rest).unwrap());

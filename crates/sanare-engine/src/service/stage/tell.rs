@@ -9,6 +9,7 @@ use sanare_core::service::step::{Closed, Escalating, Step};
 use sanare_core::service::word::Severity;
 use serde_json::{Value as Json, json};
 
+use crate::service::offer::fitting;
 use crate::service::turn::{Next, Turn};
 
 /// Tells a person, and ends the run; the incident stays open until it clears or a person closes it.
@@ -36,9 +37,12 @@ pub(crate) fn tell(turn: &mut Turn<'_>, escalating: &Escalating) -> Next {
         let receipt = attempt.receipt_id.as_ref().map(ToString::to_string).unwrap_or_default();
         commands.push(format!("sanare target settle {receipt} --as done|failed --reason …"));
     }
-    let offered: Vec<&str> =
-        Action::ALL.iter().filter(|action| !action.is_framework()).map(|action| action.word()).collect();
-    commands.push(format!("sanare propose {} {}", incident.id, offered.join("|")));
+    // Only what is there: a command that is refused is no help.
+    let may = |action: &&Action| !action.is_framework() && fitting(turn, **action).is_ok();
+    let offered: Vec<&str> = Action::ALL.iter().filter(may).map(|action| action.word()).collect();
+    if !offered.is_empty() {
+        commands.push(format!("sanare propose {} {} --reason …", incident.id, offered.join("|")));
+    }
     let body = json!({
         "incident": incident.id, "application": incident.application, "component": incident.component,
         "kind": incident.kind, "severity": severity, "since": incident.opened, "summary": incident.summary,
