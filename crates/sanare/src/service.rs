@@ -19,6 +19,7 @@ mod operation;
 mod pulse;
 mod queue;
 mod references;
+mod series;
 mod reminder;
 mod setup;
 mod upkeep;

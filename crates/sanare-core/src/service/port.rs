@@ -280,6 +280,6 @@ pub trait House: Send + Sync {
     /// What the registry says of what is served (S29).
     fn registry(&self, incident: &Incident) -> Option<RegistryView>;
 
-    /// Readings since a moment, with the bounds of the rules that opened the incident (S110).
-    fn watched(&self, incident: &Incident, since: Moment) -> Watched;
+    /// Readings since a moment, with the bounds of the rules that opened the incident, for an act of another moment (S110).
+    fn watched(&self, incident: &Incident, since: Moment, acted_at: Moment) -> Watched;
 }

@@ -12,7 +12,7 @@ use sanare_core::port::Clock;
 use sanare_core::service::config::{Bound, ProbeRole, RuleSettings, ServiceSettings};
 use sanare_core::service::context::{LiveSpan, MovedBy, RegistryView};
 use sanare_core::service::history::{Marked, WentLive, spans};
-use sanare_core::service::port::{Diagnostic, Fitting, House};
+use sanare_core::service::port::{Diagnostic, Fitting, House, Watched};
 use sanare_core::service::profile::Role;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
@@ -27,10 +27,11 @@ use sanare_effects::service::begin::behind;
 use sanare_effects::service::mlflow::registry::{Alias, VersionState};
 use sanare_engine::service::fleet;
 
-use super::detectors::{is_inside, probe_signal};
+use super::detectors::probe_signal;
 use super::gate;
 use super::hands::{Hand, Hands};
 use super::references::{Reference, References};
+use super::series;
 use super::setup::Setup;
 
 /// Readings that verification looks through.
@@ -277,7 +278,7 @@ impl House for LiveHouse {
         })
     }
 
-    fn watched(&self, incident: &Incident, since: Moment) -> sanare_core::service::port::Watched {
+    fn watched(&self, incident: &Incident, since: Moment, acted_at: Moment) -> Watched {
         let Some(service) = self.service(&incident.application) else { return Default::default() };
         let recent = self.store.recent(&incident.application, READINGS).unwrap_or_default();
         // Of two readings of one moment the first stands.
@@ -290,8 +291,11 @@ impl House for LiveHouse {
         let mine = |rule: &&RuleSettings| {
             rule.kind == incident.kind && rule.component.as_ref().is_none_or(|part| *part == incident.component)
         };
+        let ids: Vec<_> = incident.evidence.iter().map(|one| one.observation.clone()).collect();
+        let opened = self.store.observations(&ids).unwrap_or_default();
+        let rules = service.rules.iter().filter(mine);
         let mut signals: Vec<Vec<Seen>> =
-            service.rules.iter().filter(mine).map(|rule| readings(&recent, rule)).collect();
+            rules.flat_map(|rule| series::signals(&recent, &opened, rule, acted_at)).collect();
         if incident.kind == IncidentKind::QualityLow {
             signals.extend(service.qualities.iter().map(|quality| {
                 let of = recent.iter().filter(|one| one.signal == quality.signal);
@@ -311,9 +315,7 @@ impl House for LiveHouse {
         }));
         if signals.is_empty() {
             // What opened it without a rule: each reading of its evidence's signals that comes is one more sign of life.
-            let ids: Vec<_> = incident.evidence.iter().map(|one| one.observation.clone()).collect();
-            let mut names: Vec<_> =
-                self.store.observations(&ids).unwrap_or_default().into_iter().map(|one| one.signal).collect();
+            let mut names: Vec<_> = opened.into_iter().map(|one| one.signal).collect();
             names.sort();
             names.dedup();
             signals.extend(names.iter().map(|name| {
@@ -337,7 +339,7 @@ impl House for LiveHouse {
         if !named {
             guards.push(guard(&recent, GUARDED, None));
         }
-        sanare_core::service::port::Watched { signals, guards }
+        Watched { signals, guards }
     }
 }
 
@@ -349,14 +351,6 @@ fn is_stopped(setup: &Setup, application: &Application) -> bool {
 pub(super) fn stop_path(setup: &Setup, application: Option<&Application>) -> PathBuf {
     let name = application.map_or_else(|| "STOP".to_owned(), |application| format!("STOP.{application}"));
     setup.store().with_file_name(name)
-}
-
-fn readings(recent: &[&Observation], rule: &RuleSettings) -> Vec<Seen> {
-    let fits = |one: &&&Observation| {
-        one.signal == rule.signal && rule.labels.iter().all(|(key, value)| one.labels.get(key) == Some(value.as_str()))
-    };
-    let inside = |one: &Observation| one.value.number().map(|number| is_inside(rule, number));
-    recent.iter().filter(fits).map(|one| seen(one, inside(one))).collect()
 }
 
 fn seen(one: &Observation, inside: Option<bool>) -> Seen {

@@ -303,7 +303,7 @@ impl House for ScriptedHouse {
         locked(&self.registry).clone()
     }
 
-    fn watched(&self, _incident: &Incident, since: Moment) -> Watched {
+    fn watched(&self, _incident: &Incident, since: Moment, _acted_at: Moment) -> Watched {
         let seen = locked(&self.readings).iter().copied().filter(|seen| seen.at >= since).collect();
         Watched { signals: vec![seen], guards: locked(&self.guards).clone() }
     }

@@ -30,7 +30,7 @@ pub(crate) fn verify(turn: &mut Turn<'_>, mut applied: Applied) -> Result<Next, 
     };
     let now = turn.now();
     let (identity, reversible) = asked(turn, &mut applied, &receipt, now);
-    let watched = turn.world.house.watched(&turn.incident, applied.acted_at.minus(BEFORE));
+    let watched = turn.world.house.watched(&turn.incident, applied.acted_at.minus(BEFORE), applied.acted_at);
     let (kind, action) = (turn.incident.kind, receipt.key.action);
     let changed = target_changed(kind, action, &receipt.params, &receipt.before, &identity);
     let seen = Look {
