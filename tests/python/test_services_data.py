@@ -7,6 +7,7 @@ import json
 import random
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,6 @@ import sanare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 DRIFT = """
 [service.fraud]
@@ -122,6 +122,27 @@ def test_what_says_nothing_opens_nothing(tmp_path: Path, count: int, changed: An
     for seed in range(4):
         house.hour(rows(count, seed, **changed), scores(count, seed))
     assert house.told() == []
+
+
+FIELD = Path(__file__).parents[2] / "scenarios" / "field"
+OF_PROFILES = [path for path in sorted(FIELD.glob("*.md")) if "```profiles\n" in path.read_text()]
+
+
+@pytest.mark.parametrize("path", OF_PROFILES, ids=lambda path: path.stem)
+def test_scenarios_from_the_field(tmp_path: Path, path: Path) -> None:
+    text = path.read_text()
+    played, wanted = (text.split(f"```{kind}\n")[1].split("\n```")[0].split("\n--\n") for kind in ("profiles", "text"))
+    for number, (profiles, told) in enumerate(zip(played, wanted, strict=True)):
+        (tmp_path / str(number)).mkdir()
+        house = House(tmp_path / str(number), 'important = ["amount"]\n')
+        for seed, line in enumerate(profiles.splitlines()):
+            count, amount = line.split()
+            house.hour(rows(int(count), seed, amount=lambda *_, amount=amount: float(amount)), scores(int(count), seed))
+        assert "\n".join(house.told() or ["nothing is told"]) == told
+
+
+def test_there_are_scenarios_of_profiles() -> None:
+    assert [path.stem for path in OF_PROFILES] == ["waiting-drift_on_eight_rows"]
 
 
 @pytest.mark.parametrize(
