@@ -174,6 +174,8 @@ fn collect(into: &mut Collected, incident: &Incident, records: &[Record]) {
                 into.time("decide", proposed.take(), Some(record.at));
                 asked = Some(record.at);
             }
+            // A no ends the wait as a yes does; one of two answers does not.
+            "answered" if record.json()["state"] != "waiting" => into.time("wait", asked.take(), Some(record.at)),
             "approved" => {
                 into.time("decide", proposed.take(), Some(record.at));
                 into.time("wait", asked.take(), Some(record.at));
@@ -395,6 +397,20 @@ mod tests {
         // One that goes on has no share yet.
         let (one, _) = told(&[(incident(None, None), Vec::new())]);
         assert_eq!((&one["open"], one.get("healed_share")), (&json!(1), None));
+    }
+
+    #[test]
+    fn an_answer_is_an_answer_whatever_it_says() {
+        let asked = [(100, "opened", json!({})), (104, "proposed", json!({})), (107, "waiting", json!({}))];
+        let waited = |answers: &[(u64, &str, Json)]| {
+            let all = records(&[asked.as_slice(), answers].concat());
+            told(&[(incident(Some(Outcome::Escalated), None), all)]).0.get("wait").cloned()
+        };
+        let minute = Some(json!({ "known": 1, "median_ms": 60_000, "longest_ms": 60_000 }));
+        assert_eq!(waited(&[(167, "answered", json!({ "state": "denied" }))]), minute);
+        // One of two has said yes: it goes on waiting.
+        assert_eq!(waited(&[(120, "answered", json!({ "state": "waiting" })), (167, "approved", json!({}))]), minute);
+        assert_eq!(waited(&[(1_907, "escalating", json!({ "cause": "expired" }))]), None, "nobody answered");
     }
 
     #[test]
