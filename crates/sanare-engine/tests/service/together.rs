@@ -1,11 +1,12 @@
 //! Several runs and several workers at once: one act in flight on a target, limits that hold, a call that begins in time.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use sanare_core::id::Id;
+use sanare_core::port::Clock;
 use sanare_core::service::confidence::Caps;
 use sanare_core::service::limits::PastAct;
-use sanare_core::service::port::scripted::Reaction;
+use sanare_core::service::port::scripted::{HandClock, Reaction};
 use sanare_core::service::{
     Action, Application, Change, ClosedBy, Condition, Evidence, IncidentKind, Moment, Observation, ReceiptState, Run,
     ServiceStore, StepName, TargetKey,
@@ -105,6 +106,50 @@ fn nobody_takes_over_while_an_act_is_under_way() {
     let id = stage.incident.borrow().clone().unwrap();
     assert_eq!(stage.store.receipts_of(&id).unwrap()[0].state, ReceiptState::Done);
     assert_eq!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1);
+}
+
+/// Whoever comes by while an act is under way, with a clock that is an hour off, or with one of which it knows that it has
+/// just jumped: an act that is not idempotent is not done on top of it, and after a jump none is.
+#[test]
+fn a_clock_that_is_off_does_not_act_on_top() {
+    for (hours, idempotent, jumped) in
+        [(1, false, None), (-1, false, None), (-1, true, None), (1, false, Some(0)), (1, true, Some(0))]
+    {
+        let text = format!("{RESTART}idempotent = {idempotent}\n");
+        let stage = stage(&text);
+        let (inner, house, agent, clock) = (stage.store.as_ref(), &stage.house, &stage.agent, &stage.clock);
+        let off = HandClock::at(Moment::from_millis(Clock::now(clock).saturating_add_signed(hours * 3_600_000)));
+        let during = AtomicUsize::new(0);
+        let store = Hooked::new(
+            inner,
+            Box::new(|store, change| {
+                let made = store.commit(change);
+                if starts(change) {
+                    *house.jumped.lock().unwrap() = jumped;
+                    let world = World { store: inner, house, agent, clock: &off, caps: Caps::default() };
+                    Loop::new(world, "off").tick(50).unwrap();
+                    let calls = house.adapters[&Action::RestartComponent].calls.lock().unwrap().len();
+                    during.store(calls, Relaxed);
+                }
+                made
+            }),
+        );
+        let worker = Loop::new(stage.world(&store), "worker");
+        turn(&stage, &worker);
+        let told = format!("{hours} h, idempotent {idempotent}, {jumped:?}");
+        assert_eq!(during.load(Relaxed), 0, "{told}: another one acts while the first is at it");
+        assert_eq!(house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1, "{told}");
+        // Once the clock is steady it is settled; what was put off by a clock that is ahead is due by that clock.
+        *house.jumped.lock().unwrap() = None;
+        for _ in 0..90 * 4 {
+            stage.clock.pass(15_000);
+            turn(&stage, &worker);
+        }
+        assert_eq!(house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1, "{told}");
+        let id = stage.incident.borrow().clone().unwrap();
+        let receipts = stage.store.receipts_of(&id).unwrap();
+        assert!(receipts.iter().all(|one| one.state != ReceiptState::Started), "{told}: {receipts:?}");
+    }
 }
 
 /// Two applications share the window of all acts: the second one's decision rests on a count that has moved.

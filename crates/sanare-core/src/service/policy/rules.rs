@@ -28,6 +28,8 @@ mod unverifiable;
 mod irreversible;
 mod gate_skipped;
 
+pub use clock_jump::STEADY_MS;
+
 use super::BuiltIn;
 
 /// All of them, in the order of the manual.

@@ -221,6 +221,8 @@ pub struct ScriptedHouse {
     pub guards: Mutex<Vec<crate::service::verification::Guard>>,
     /// Actions whose target is not configured any more.
     pub removed: Mutex<Vec<Action>>,
+    /// Milliseconds since its clock jumped.
+    pub jumped: Mutex<Option<u64>>,
 }
 
 impl Default for ScriptedHouse {
@@ -240,6 +242,7 @@ impl Default for ScriptedHouse {
             readings: Mutex::default(),
             guards: Mutex::default(),
             removed: Mutex::default(),
+            jumped: Mutex::default(),
         }
     }
 }
@@ -288,7 +291,7 @@ impl House for ScriptedHouse {
     }
 
     fn since_clock_jump_ms(&self) -> Option<u64> {
-        None
+        *locked(&self.jumped)
     }
 
     fn applications_at_once(&self, _application: &Application) -> u32 {

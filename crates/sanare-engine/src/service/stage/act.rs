@@ -8,6 +8,7 @@ use sanare_core::id::Id;
 use sanare_core::port::store::Lease;
 use sanare_core::service::limits::PastAct;
 use sanare_core::service::policy;
+use sanare_core::service::policy::rules::STEADY_MS;
 use sanare_core::service::port::{Acted, Adapter, Fitting, Intent};
 use sanare_core::service::step::{Applied, Cause, Checked, Step, admit};
 use sanare_core::service::word::{ApprovalState, Condition, Effect, ReceiptState, VerificationOutcome};
@@ -297,8 +298,9 @@ fn settle(turn: &mut Turn<'_>, receipt: Receipt, effect: Effect) {
 
 /// A worker died with the act under way: the world is compared with the receipt, nothing is guessed from time passed.
 fn recover(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), NotMade> {
-    // As long as whoever started it may be at work, its lease holds.
-    if hold_target(turn, &receipt)?.is_none() {
+    // As long as whoever started it may be at work, its lease holds. A clock that has just jumped says nothing of that.
+    let jumped = turn.world.house.since_clock_jump_ms().is_some_and(|since| since < STEADY_MS);
+    if jumped || hold_target(turn, &receipt)?.is_none() {
         return turn.take(Next::Hold(HOLD));
     }
     let Ok(fitting) = turn.world.house.resolved(&receipt) else {

@@ -6,7 +6,7 @@ use super::super::{BuiltIn, Example};
 use crate::policy::Verdict;
 
 /// How long a clock must be steady.
-const STEADY_MS: u64 = 300_000;
+pub const STEADY_MS: u64 = 300_000;
 
 /// `clock_jump`.
 pub(super) const RULE: BuiltIn = BuiltIn {
