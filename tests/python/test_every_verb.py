@@ -202,3 +202,23 @@ def test_a_reader_that_has_left_and_data_for_programs(place: Place) -> None:
         assert done.returncode == code, (line, done)
         found: Any = json.loads(out)
         assert found is not None, line
+
+
+def test_an_id_that_is_none_reaches_nothing(place: Place) -> None:
+    about = ["incident show", "incident hold", "approve", "deny", "policy explain", "silence end"]
+    for bad in (
+        "../../etc/passwd",
+        "inc_../x",
+        "a b",
+        "rct_'; rm -rf x",
+        "INC_\u202e0000000000",
+        "*",
+        "fraud/application",
+    ):
+        for verb in about:
+            code, out, err = program(place.folder, *verb.split(), bad)
+            assert (code, out, err.startswith("error: ")) == (4, "", True), (verb, bad, code, out, err)
+        code, out, err = program(place.folder, "target", "settle", bad, "--as", "done", "--reason", "x")
+        assert (code, out) == (4, ""), (bad, err)
+        code, out, err = program(place.folder, "propose", bad, "restart_component", "--reason", "x")
+        assert (code, out) == (4, ""), (bad, err)

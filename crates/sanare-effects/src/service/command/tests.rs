@@ -166,3 +166,27 @@ fn it_is_available_while_its_program_can_be_run() {
     assert!(matches!(available("/no/such/program"), Availability::Unavailable(_)));
     assert!(matches!(available("/etc"), Availability::Unavailable(_)));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever a version, a component or an application is called: each is the one whole argument that its placeholder is,
+    /// and nothing else of the command moves (S79, S81).
+    #[test]
+    fn no_name_is_more_than_its_argument(version in "[A-Za-z0-9][A-Za-z0-9._:+/@-]{0,40}|\\PC{1,40}", component in "[a-z0-9._-]{1,30}") {
+        use sanare_core::service::{Component, Params, Version};
+        let from = Version::parse("42").expect("a version");
+        let version = Version::parse(version).unwrap_or_else(|_| from.clone());
+        let script = "for one in \"$@\"; do printf '[%s]' \"$one\"; done";
+        let argv = ["/bin/sh", "-c", script, "sh", "--to", "{version}", "{component}", "last"];
+        let settings = Settings { argv: argv.iter().map(|word| (*word).to_owned()).collect(), ..Settings::default() };
+        let command = Command::new(settings, declared(Action::RollbackModel, Written::default()), None).expect("a command");
+        let mut intent = started();
+        intent.params = Params::Rollback { from_version: from, to_version: version.clone() };
+        intent.component = Component::parse(component).unwrap_or(intent.component);
+        let acted = command.act(&intent);
+        let said = acted.output.to_string();
+        let wanted = format!("[--to][{version}][{}][last]", intent.component);
+        proptest::prop_assert!(acted.effect == Effect::Done && said == wanted, "{}: {}", acted.effect, said);
+    }
+}

@@ -167,3 +167,33 @@ fn it_is_available_while_somebody_listens() {
     assert!(twin.seen().is_empty(), "nothing is sent to find out");
     assert!(matches!(adapter(Settings::post(nobody())).available(), Availability::Unavailable(_)));
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever a version, a component or an application is called: the address is the configured one, and in the body they
+    /// are where their placeholders are, and nowhere else (S79).
+    #[test]
+    fn no_name_reaches_the_address(version in "[A-Za-z0-9][A-Za-z0-9._:+/@-]{0,40}|\\PC{1,40}", component in "[a-z0-9._-]{1,30}", application in "[a-z0-9._-]{1,30}") {
+        use sanare_core::service::{Application, Component, Params, Version};
+        let from = Version::parse("42").expect("a version");
+        let version = Version::parse(version).unwrap_or_else(|_| from.clone());
+        let twin = Twin::new(|_| ok("{}"));
+        let body = r#"{"v": "{version}", "a": "{application}", "c": ["{component}"]}"#.to_owned();
+        let adapter = adapter_of(Settings { body: Some(body), ..Settings::post(twin.at("/switch?now=1")) });
+        let mut intent = intent(&receipt(Action::RollbackModel, Identity::default(), Identity::default()));
+        intent.params = Params::Rollback { from_version: from, to_version: version.clone() };
+        intent.component = Component::parse(component).unwrap_or(intent.component);
+        intent.application = Application::parse(application).unwrap_or(intent.application);
+        proptest::prop_assert_eq!(adapter.act(&intent).effect, Effect::Done);
+        let [seen] = twin.seen().try_into().expect("one request");
+        proptest::prop_assert_eq!((seen.method.as_str(), seen.path.as_str()), ("POST", "/switch?now=1"));
+        let told: serde_json::Value = serde_json::from_str(&seen.body).expect("json");
+        let wanted = serde_json::json!({ "v": version, "a": intent.application, "c": [intent.component] });
+        proptest::prop_assert_eq!(told, wanted);
+    }
+}
+
+fn adapter_of(settings: Settings) -> Http {
+    Http::new(settings, declared(Action::RollbackModel, Written::default()), None).expect("an adapter")
+}
