@@ -214,3 +214,53 @@ pub(crate) fn binding(turn: &Turn<'_>, house: &House, proposed: &Proposed, gates
         gates,
     )
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sanare_core::service::context::{LiveSpan, MovedBy, Standing};
+    use sanare_core::service::proposal::Params;
+    use sanare_core::service::{Moment, Version};
+
+    use super::rollback;
+
+    /// Versions one after the other, the last one live unless the text ends with `|`; `+` is good, `-` is bad.
+    fn check(history: &str) -> String {
+        let (ended, history) = (history.ends_with('|'), history.trim_end_matches('|'));
+        let words: Vec<&str> = history.split_whitespace().collect();
+        let spans: Vec<LiveSpan> = words
+            .iter()
+            .zip(1_u64..)
+            .map(|(word, hour)| LiveSpan {
+                version: Version::parse(word.trim_end_matches(['+', '-'])).unwrap(),
+                from: Moment::from_millis(hour * 3_600_000),
+                to: (ended || hour < words.len() as u64).then(|| Moment::from_millis((hour + 1) * 3_600_000)),
+                moved_by: MovedBy::Others,
+                standing: match word.chars().last() {
+                    Some('+') => Standing::Good,
+                    Some('-') => Standing::Bad,
+                    _ => Standing::Unknown,
+                },
+            })
+            .collect();
+        match rollback(&spans) {
+            Ok(Params::Rollback { from_version, to_version }) => format!("{from_version} to {to_version}"),
+            Ok(other) => format!("{other:?}"),
+            Err(why) => why,
+        }
+    }
+
+    /// S87, item by item.
+    #[test]
+    fn known_good_is_the_newest_that_is_not_live_and_failed_nowhere() {
+        assert_eq!(check("1+ 2+ 3"), "3 to 2");
+        assert_eq!(check("1"), "no version before is known as good", "the first version ever");
+        assert_eq!(check("1+"), "no version before is known as good", "the only good one is live");
+        assert_eq!(check("1+ 2 3+"), "3 to 1", "the newest good one is live");
+        assert_eq!(check("1+ 2+ 3 2- 4"), "4 to 1", "what was good once and failed later");
+        assert_eq!(check("1 2 3"), "no version before is known as good");
+        assert_eq!(check("1+ 2|"), "which version is live is not known", "a gap in the history");
+        assert_eq!(check(""), "which version is live is not known");
+        assert_eq!(check("1+ 2 1 3"), "3 to 1", "back and forth");
+    }
+}
