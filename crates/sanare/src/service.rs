@@ -23,6 +23,7 @@ mod series;
 mod reminder;
 mod setup;
 mod upkeep;
+mod timed;
 mod watch;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ pub mod model;
 pub mod person;
 pub mod policy;
 pub mod settings;
+pub(crate) mod steady;
 pub mod target;
 pub mod verify;
 pub mod zone;

@@ -11,6 +11,7 @@ use sanare_core::service::config::Configuration;
 use sanare_core::service::{Action, Agent, Application, Component, Invalid, ServiceStore};
 use sanare_core::settings::Trouble;
 use sanare_engine::service::{Loop, World};
+use serde_json::json;
 
 use super::calm::Calm;
 use super::client::{Options, Reporter, Service};
@@ -23,11 +24,14 @@ use super::references::{self, References};
 use super::setup::Setup;
 use super::watch::Watch;
 use crate::wire::clock::SystemClock;
+use crate::wire::steady::Steady;
 
 /// Readings that wait for the intake, at most (S14).
 const WAITING: usize = 10_000;
 /// Steps of runs that one pass makes, at most.
 const STEPS: usize = 200;
+/// How long a clock that jumped has to be steady, in milliseconds (S34).
+const STEADY: u64 = 300_000;
 /// What lies between two passes.
 const PASS: Duration = Duration::from_secs(1);
 
@@ -50,6 +54,8 @@ pub struct Tools {
 struct Inner {
     live: Mutex<Live>,
     tools: Tools,
+    /// The clock in `tools`.
+    steady: Arc<Steady>,
     queue: Arc<Queue>,
     lent: Mutex<Vec<Lent>>,
     remake: Option<Box<Remake>>,
@@ -170,11 +176,14 @@ impl Healer {
         let calm = Calm::of(&setup, Arc::clone(&memory)).map_err(NotMadeHealer::Configuration)?;
         let watch = Watch::new(detectors, calm, Arc::clone(&memory));
         let courier = format!("courier/{:020x}", tools.clock.chance());
+        let steady = Arc::new(Steady::new(Arc::clone(&tools.clock)));
+        let tools = Tools { clock: steady.clone(), ..tools };
         let agent = Arc::clone(&tools.agent);
         let live = Live { setup: Arc::new(setup), hands: Arc::new(hands), agent };
         let inner = Inner {
             live: Mutex::new(live),
             tools,
+            steady,
             queue: Arc::new(Queue::new(WAITING)),
             lent: Mutex::default(),
             remake,
@@ -327,6 +336,35 @@ impl Healer {
         }
     }
 
+    /// Notices that the wall clock moved otherwise than time did: it is in the ledger, and for 5 minutes nothing is acted on
+    /// (S34). Until it is let follow the clock, everything goes on by the time that has passed.
+    fn look_at_the_clock(&self) -> Result<(), StoreFault> {
+        let steady = &self.inner.steady;
+        let (jump, found) = steady.look();
+        if found {
+            locked(&self.inner.memory).jumped = Some(steady.elapsed());
+        }
+        let Some(jump) = jump else { return Ok(()) };
+        self.write_down("clock_jumped", &json!({ "expected": jump.expected, "wall": jump.wall }))?;
+        steady.noted();
+        Ok(())
+    }
+
+    /// Once the clock was steady for 5 minutes and nothing is under way that lasts a time, the healer goes on by it.
+    fn follow_the_clock(&self, watch: &mut Watch, house: &LiveHouse) -> Result<(), StoreFault> {
+        let steady = &self.inner.steady;
+        let jumped = locked(&self.inner.memory).jumped;
+        let rests = jumped.is_some_and(|at| steady.elapsed().saturating_sub(at) < STEADY);
+        if !steady.is_apart() || rests {
+            return Ok(());
+        }
+        let Ok(_one) = self.inner.acting.try_lock() else { return Ok(()) };
+        match watch.follow(house, steady)? {
+            Some(by) => self.write_down("clock_followed", &json!({ "by_ms": by })),
+            None => Ok(()),
+        }
+    }
+
     /// The half of a pass that only looks.
     pub(super) fn watch_once(&self) -> Result<Pass, StoreFault> {
         let reporters: Vec<Arc<Reporter>> = {
@@ -335,12 +373,15 @@ impl Healer {
             all.iter().filter_map(Weak::upgrade).collect()
         };
         let ending = *locked(&self.inner.ending.0);
+        self.look_at_the_clock()?;
         reporters.iter().for_each(|one| one.send(ending));
         self.reload_if_due();
         let mut watch = locked(&self.inner.watch);
         // Taken while nothing is swapped: detectors and house are of one configuration.
         let house = self.house();
-        self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))
+        let pass = self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))?;
+        self.follow_the_clock(&mut watch, &house)?;
+        Ok(pass)
     }
 
     /// Keeps what detection knows, and lets another process watch: after the last pass of this one.
@@ -356,6 +397,7 @@ impl Healer {
     fn act_once(&self) -> Result<u64, StoreFault> {
         let _one = locked(&self.inner.acting);
         self.knows_the_time()?;
+        self.look_at_the_clock()?;
         let house = self.house();
         self.within(&house, |acting| {
             self.withdraw(acting)?;

@@ -19,12 +19,15 @@ use serde::{Deserialize, Serialize};
 
 use super::house::LiveHouse;
 use super::pulse::Starts;
+use super::timed::{Timed, moved, put_on, taken_off};
 use super::watch::fault;
 
 /// How often it is kept, in milliseconds (S36).
 const EVERY: u64 = 30_000;
 /// How long a process that is gone keeps others from going on, in milliseconds.
 const LEASE: u64 = 10_000;
+/// From so many milliseconds on a clock that was set back is one that jumped.
+const JUMP: u64 = 60_000;
 /// The form of the head.
 const VERSION: u32 = 1;
 /// Observations that are read together.
@@ -44,6 +47,9 @@ struct Head {
     holder: String,
     /// When.
     at: Moment,
+    /// Milliseconds by which the clock was set since the bank began.
+    #[serde(default)]
+    set_by: i64,
     /// Observations up to this place are in it.
     sequence: u64,
     /// The number, among all that were ever found, of the first of `pending`.
@@ -61,6 +67,7 @@ struct Kept<'a> {
     version: u32,
     holder: &'a str,
     at: Moment,
+    set_by: i64,
     sequence: u64,
     first: u64,
     pending: &'a VecDeque<(Finding, Vec<Observation>)>,
@@ -72,7 +79,7 @@ struct Kept<'a> {
 
 /// What is to be kept.
 pub(super) struct Now<'a> {
-    pub bank: &'a Bank,
+    pub bank: &'a Timed,
     pub pending: &'a VecDeque<(Finding, Vec<Observation>)>,
     pub histories: &'a BTreeMap<Digest, History>,
     pub owed: &'a BTreeMap<Digest, Finding>,
@@ -82,7 +89,9 @@ pub(super) struct Now<'a> {
 
 /// What is kept, as it is taken up again.
 pub(super) struct Known {
-    pub bank: Bank,
+    pub bank: Timed,
+    /// Whether the clock was set back since it was kept: nobody knows how old anything is.
+    pub went_back: bool,
     pub pending: VecDeque<(Finding, Vec<Observation>)>,
     /// Of `pending` so many at its front were told before the process died.
     pub told: usize,
@@ -118,12 +127,17 @@ impl Memoir {
         let before = self.lease.take().map(|lease| lease.fence);
         self.lease = store.lease(KEY, &self.holder, house.clock.now(), LEASE)?;
         match &self.lease {
-            Some(lease) if before != Some(lease.fence) => self.read(store, settings),
+            Some(lease) if before != Some(lease.fence) => self.read(store, settings, house.clock.now()),
             _ => Ok(None),
         }
     }
 
-    fn read(&mut self, store: &dyn ServiceStore, settings: &Arc<Settings>) -> Result<Option<Known>, StoreFault> {
+    fn read(
+        &mut self,
+        store: &dyn ServiceStore,
+        settings: &Arc<Settings>,
+        now: u64,
+    ) -> Result<Option<Known>, StoreFault> {
         let head = store.states(HEAD)?.pop().and_then(|(_, bytes)| serde_json::from_slice::<Head>(&bytes).ok());
         // A form that this version does not know is no form to guess at: detection begins anew.
         let Some(head) = head.filter(|head| head.version == VERSION) else { return Ok(None) };
@@ -137,10 +151,14 @@ impl Memoir {
         let Ok(bank) = Bank::load(Arc::clone(settings), &Saved { sequence: head.sequence, records }) else {
             return Ok(None);
         };
+        // Kept later than now: the clock was set back meanwhile, and that time goes on from where it was.
+        let ahead = head.at.since(Moment::from_millis(now)) / 1_000;
+        let back = if ahead > JUMP { -i64::try_from(ahead).unwrap_or(i64::MAX) } else { 0 };
         let told = store.states(TOLD)?.pop().and_then(|(_, bytes)| serde_json::from_slice::<u64>(&bytes).ok());
         let told = told.unwrap_or_default().max(head.first);
         let mut known = Known {
-            bank,
+            bank: Timed { bank, set_by: head.set_by.saturating_add(back) },
+            went_back: back != 0,
             told: usize::try_from(told - head.first).unwrap_or(usize::MAX).min(head.pending.len()),
             pending: head.pending,
             histories: head.histories.into_iter().collect(),
@@ -149,8 +167,13 @@ impl Memoir {
             starts: head.starts,
         };
         self.told = head.first;
-        feed(store, &mut known, head.sequence, head.at)?;
+        feed(store, &mut known, head.sequence, moved(head.at, back))?;
         Ok(Some(known))
+    }
+
+    /// Whether this process is the one that keeps it.
+    pub fn is_keeper(&self) -> bool {
+        self.lease.is_some()
     }
 
     /// Whether it is time to keep it.
@@ -170,6 +193,7 @@ impl Memoir {
             version: VERSION,
             holder: &self.holder,
             at: Moment::from_millis(now),
+            set_by: known.bank.set_by,
             sequence: store.newest_sequence()?,
             first: self.told,
             pending: known.pending,
@@ -181,7 +205,7 @@ impl Memoir {
         let head = serde_json::to_vec(&head).map_err(|error| StoreFault::Unusable(error.to_string()))?;
         let mut states = vec![(HEAD.to_owned(), Some(head))];
         let mut stored = BTreeMap::new();
-        for (key, state) in known.bank.save().records {
+        for (key, state) in known.bank.bank.save().records {
             let (key, digest) = (format!("{BANK}{key}"), Digest::of(&state));
             if self.stored.get(&key) != Some(&digest) {
                 states.push((key.clone(), Some(state)));
@@ -229,18 +253,20 @@ impl Memoir {
 /// Feeds what was stored after a place, and the time between.
 fn feed(store: &dyn ServiceStore, known: &mut Known, after: u64, since: Moment) -> Result<(), StoreFault> {
     let empty = Bank::new(Arc::new(Settings::default()));
-    let mut replay = Replay::of(std::mem::replace(&mut known.bank, empty), Some(since));
+    let (set_by, since) = (known.bank.set_by, known.bank.own(since));
+    let mut replay = Replay::of(std::mem::replace(&mut known.bank.bank, empty), Some(since));
     let mut after = after;
     loop {
         let observations = store.observations_after(after, TOGETHER)?;
         let Some(last) = observations.last() else { break };
         after = last.sequence;
         for one in observations {
-            let (passed, own) = replay.feed(&one);
+            let (mut passed, mut own) = replay.feed(&taken_off(&one, set_by));
+            passed.iter_mut().chain(&mut own).for_each(|finding| put_on(finding, set_by));
             known.pending.extend(passed.into_iter().map(|finding| (finding, Vec::new())));
             known.pending.extend(own.into_iter().map(|finding| (finding, vec![one.clone()])));
         }
     }
-    known.bank = replay.bank;
+    known.bank.bank = replay.bank;
     Ok(())
 }

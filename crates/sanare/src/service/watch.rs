@@ -9,10 +9,12 @@ use sanare_core::port::{Clock, StoreFault};
 use sanare_core::service::config::{Configuration, RuleSettings};
 use sanare_core::service::context::MovedBy;
 use sanare_core::service::history::{Marked, WentLive};
+use sanare_core::service::limits::PastAct;
+use sanare_core::service::moment::DAY;
 use sanare_core::service::run::Change;
 use sanare_core::service::{
     Application, ClosedBy, Component, Condition, Draft, Flag, IncidentFlag, Moment, NotMade, Observation,
-    ObservedValue, ServiceStore, Source, Stamp, Trust,
+    ObservedValue, ServiceStore, Source, Stamp, StepName, Trust,
 };
 use sanare_detect::bank::{Bank, Finding, Settings, Unread};
 use sanare_detect::flapping::History;
@@ -26,11 +28,13 @@ use super::house::{LiveHouse, Memory};
 use super::memoir::{Memoir, Now};
 use super::pulse::Pulse;
 use super::queue::Queue;
+use super::timed::{Timed, moved};
+use crate::wire::steady::Steady;
 
 /// Readings that are stored together (S14).
 const TOGETHER: usize = 500;
-/// A jump of the wall clock (S34), in milliseconds.
-const JUMP: u64 = 60_000;
+/// Open incidents that are looked at before the clock is set.
+const OPEN: usize = 10_000;
 /// Observations that are looked through for versions when it begins.
 const LOOKED_THROUGH: usize = 50_000;
 /// Readings of one finding that become evidence.
@@ -40,11 +44,9 @@ const GOOD: &str = "marked_good";
 
 /// Detection, with everything that it remembers.
 pub(super) struct Watch {
-    bank: Bank,
+    bank: Timed,
     pulse: Pulse,
     memory: Arc<Mutex<Memory>>,
-    /// Wall and monotonic clock at the last look.
-    clocks: Option<(u64, u64)>,
     /// What was found and could not be told yet, because the store failed.
     pending: VecDeque<(Finding, Vec<Observation>)>,
     /// What came of each fingerprint so far (S51).
@@ -64,10 +66,9 @@ impl Watch {
     pub fn new(settings: Settings, calm: Calm, memory: Arc<Mutex<Memory>>) -> Self {
         let settings = Arc::new(settings);
         Self {
-            bank: Bank::new(Arc::clone(&settings)),
+            bank: Timed { bank: Bank::new(Arc::clone(&settings)), set_by: 0 },
             pulse: Pulse::default(),
             memory,
-            clocks: None,
             pending: VecDeque::new(),
             histories: BTreeMap::new(),
             owed: BTreeMap::new(),
@@ -112,8 +113,7 @@ impl Watch {
         if clock.is_broken() {
             return Err(StoreFault::Unusable("the clock gives no time".to_owned()));
         }
-        self.compare_clocks(clock);
-        self.take_up(house)?;
+        self.take_up(house, acting)?;
         let mut pass = Pass::default();
         let heard = self.pulse.beat(&house.hands, now);
         for ((application, component), health) in heard.serving {
@@ -167,8 +167,12 @@ impl Watch {
     }
 
     /// Goes on where detection was, if this process is the one to do so now.
-    fn take_up(&mut self, house: &LiveHouse) -> Result<(), StoreFault> {
+    fn take_up(&mut self, house: &LiveHouse, acting: &Loop<'_>) -> Result<(), StoreFault> {
         let Some(known) = self.memoir.take(house, &self.settings)? else { return Ok(()) };
+        if known.went_back {
+            locked(&self.memory).jumped = Some(house.clock.elapsed());
+            acting.void_approvals(None, "the clock was set back")?;
+        }
         (self.bank, self.pending, self.histories, self.owed) = (known.bank, known.pending, known.histories, known.owed);
         self.pulse.starts = known.starts;
         locked(&self.memory).weather = known.weather;
@@ -186,7 +190,7 @@ impl Watch {
     /// [`Unread`]: never, what is read was written here.
     pub fn under(&self, settings: Settings) -> Result<(Arc<Settings>, Bank), Unread> {
         let settings = Arc::new(settings);
-        Bank::load(Arc::clone(&settings), &self.bank.save()).map(|bank| (settings, bank))
+        Bank::load(Arc::clone(&settings), &self.bank.bank.save()).map(|bank| (settings, bank))
     }
 
     /// The settings of the detectors.
@@ -196,7 +200,7 @@ impl Watch {
 
     /// Goes on under another configuration.
     pub fn change(&mut self, (settings, bank): (Arc<Settings>, Bank), calm: Calm) {
-        (self.settings, self.bank, self.calm) = (settings, bank, calm);
+        (self.settings, self.bank.bank, self.calm) = (settings, bank, calm);
     }
 
     /// Keeps what detection knows.
@@ -265,15 +269,31 @@ impl Watch {
         }
     }
 
-    /// Notices that the wall clock moved otherwise than time did (S34).
-    fn compare_clocks(&mut self, clock: &dyn Clock) {
-        let (wall, steady) = (clock.now(), clock.elapsed());
-        if let Some((wall_before, steady_before)) = self.clocks.replace((wall, steady)) {
-            let expected = wall_before.saturating_add(steady.saturating_sub(steady_before));
-            if wall.abs_diff(expected) > JUMP {
-                locked(&self.memory).jumped = Some(steady);
-            }
+    /// The clock goes on by what the wall tells, so many milliseconds later: detection does not notice, and the limits of
+    /// acts are as far away as before. Not while a storm is on, or a step is under way that lasts a time.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn follow(&mut self, house: &LiveHouse, steady: &Steady) -> Result<Option<i64>, StoreFault> {
+        let store = &*house.store;
+        let lasts = |step: StepName| {
+            use StepName::{Applied, Approved, Prepared, Undoing, Waiting};
+            matches!(step, Waiting | Approved | Prepared | Applied | Undoing)
+        };
+        let stormy = locked(&self.memory).weather.is_storm();
+        if stormy || store.open_incidents(OPEN)?.iter().any(|one| lasts(one.step)) {
+            return Ok(None);
         }
+        let acts = store.acts(Moment::from_millis(house.clock.now()).minus(DAY))?;
+        let by = steady.follow();
+        self.bank.set_by = self.bank.set_by.saturating_add(by);
+        // One process does it for all of them.
+        if self.memoir.is_keeper() && !acts.is_empty() {
+            let acts = acts.into_iter().map(|act| PastAct { at: moved(act.at, by), ..act }).collect();
+            store.commit(&Change { now: house.clock.now(), acts, ..Change::default() }).map_err(fault)?;
+        }
+        self.keep(house)?;
+        Ok(Some(by))
     }
 
     /// When the first bad reading of what fires now was true; nothing where this process did not see it.
@@ -299,18 +319,19 @@ impl Watch {
         finding: &Finding,
         house: &LiveHouse,
     ) -> Result<(BTreeSet<IncidentFlag>, Condition), StoreFault> {
+        let at = self.bank.own(finding.at());
         let history = self.histories.entry(finding.fingerprint.clone()).or_default();
         match finding.change.to {
-            Condition::Firing => drop(history.fires(finding.at())),
+            Condition::Firing => drop(history.fires(at)),
             Condition::Cleared => {
                 let open = house.store.newest_of(&finding.fingerprint)?;
                 let healed = open.is_some_and(|one| one.closed_by == Some(ClosedBy::Action));
-                history.clears(finding.at(), healed);
+                history.clears(at, healed);
             }
             Condition::Pending | Condition::Clearing => {}
         }
-        history.settles(finding.at());
-        let flags: BTreeSet<IncidentFlag> = history.flags(finding.at()).into_iter().collect();
+        history.settles(at);
+        let flags: BTreeSet<IncidentFlag> = history.flags(at).into_iter().collect();
         let mut condition = finding.change.to;
         self.owed.remove(&finding.fingerprint);
         if condition == Condition::Cleared && flags.contains(&IncidentFlag::Flapping) {
@@ -322,10 +343,11 @@ impl Watch {
 
     /// What flapped and was quiet for long enough has cleared.
     fn settle(&mut self, now: Moment) {
+        let own = self.bank.own(now);
         let settled: Vec<Digest> = self
             .histories
             .iter_mut()
-            .filter_map(|(print, history)| history.settles(now).then(|| print.clone()))
+            .filter_map(|(print, history)| history.settles(own).then(|| print.clone()))
             .collect();
         for print in settled {
             let owed = self.owed.remove(&print);
@@ -334,7 +356,7 @@ impl Watch {
                 (finding, Vec::new())
             }));
         }
-        self.histories.retain(|_, history| !history.is_over(now));
+        self.histories.retain(|_, history| !history.is_over(own));
     }
 
     /// Tells the loop of what was found, causes before what they may explain. What cannot be told stays.

@@ -188,7 +188,8 @@ impl Healer {
         Ok(changed)
     }
 
-    fn write_down(&self, step: &str, payload: &Json) -> Result<(), StoreFault> {
+    /// A record of the ledger that belongs to no incident.
+    pub(in super::super) fn write_down(&self, step: &str, payload: &Json) -> Result<(), StoreFault> {
         let (now, chance) = (self.clock().now(), self.clock().chance());
         let payload = Redactor::standard().json(payload);
         let entry = Entry { incident: Id::new("cfg", now, chance), step: step.to_owned(), at: now, payload };
