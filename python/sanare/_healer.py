@@ -112,6 +112,10 @@ class Healer:
         """Messages to people that were tried and that no route has taken yet."""
         return list(self._ask(self._here().undelivered))
 
+    def intake(self) -> list[dict[str, Any]]:
+        """What came in by each door of each service, and what became of it."""
+        return list(self._ask(self._here().intake))
+
     def approve(self, id: str, comment: str = "", *, shown: str | None = None) -> str:
         """Says yes, as the account that runs this process. `shown` is the `digest` of what was looked at."""
         return str(self._ask(self._here().answer, id, True, comment, shown))

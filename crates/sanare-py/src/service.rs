@@ -132,6 +132,11 @@ impl NativeHealer {
         plain(py, &all)
     }
 
+    fn intake<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let all = quietly(py, || self.0.intake())?.map_err(failed)?;
+        plain(py, &all)
+    }
+
     #[pyo3(signature = (id, yes, comment, shown=None))]
     fn answer(&self, py: Python<'_>, id: &str, yes: bool, comment: &str, shown: Option<&str>) -> PyResult<String> {
         let operation = if yes { Healer::approve } else { Healer::deny };

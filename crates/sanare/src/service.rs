@@ -2,6 +2,7 @@
 //!
 //! What does not live here: detection, decisions, the order of steps, SQL, and how an act is done. This wires them.
 
+mod accounts;
 mod agent;
 mod asking;
 mod calm;
@@ -29,6 +30,7 @@ mod watch;
 mod tests;
 
 pub use asking::Asking;
+pub use accounts::{Account, Intake};
 pub use client::{More, Options, Service};
 pub use detectors::detectors;
 pub use hands::{Capability, Function};

@@ -13,6 +13,7 @@ pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
     let services = &setup.configuration.services;
     // What people were to be told and nobody has taken is seen here, whatever is wrong with the way.
     let undelivered = healer.undelivered().map_err(Exit::store)?;
+    let intake = healer.intake().map_err(Exit::store)?;
     let mut rows = Vec::new();
     for (application, service) in services {
         let mine = incidents.iter().filter(|one| one.application == *application);
@@ -31,7 +32,8 @@ pub(crate) fn run(context: &Context) -> Result<Printed, Exit> {
             .iter()
             .map(|(application, instances, ill, stopped, untold)| {
                 json!({ "application": application, "instances": instances, "stopped": stopped, "incidents": ill,
-                        "undelivered": untold })
+                        "undelivered": untold,
+                        "intake": intake.iter().filter(|one| one.application == application.as_str()).collect::<Vec<_>>() })
             })
             .collect();
         return Ok(Printed::text(pretty(&rows)));

@@ -66,6 +66,9 @@ impl ServiceStore for Hooked<'_> {
     fn observations_after(&self, sequence: u64, limit: usize) -> Result<Vec<Observation>, StoreFault> {
         self.alive(|store| store.observations_after(sequence, limit))
     }
+    fn known(&self, observations: &[Observation]) -> Result<Vec<Option<bool>>, StoreFault> {
+        self.alive(|store| store.known(observations))
+    }
     fn newest_sequence(&self) -> Result<u64, StoreFault> {
         self.alive(|store| store.newest_sequence())
     }

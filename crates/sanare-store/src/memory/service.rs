@@ -233,6 +233,12 @@ impl ServiceStore for Memory {
         Ok(due.into_iter().take(limit).cloned().collect())
     }
 
+    fn known(&self, observations: &[Observation]) -> Result<Vec<Option<bool>>, StoreFault> {
+        let kept = self.kept();
+        let known = |seen: &Observation| kept.service.same_source(seen).map(|one| one.content() == seen.content());
+        Ok(observations.iter().map(known).collect())
+    }
+
     fn observations(&self, ids: &[Id]) -> Result<Vec<Observation>, StoreFault> {
         let kept = self.kept();
         let places = ids.iter().filter_map(|id| kept.service.by_id.get(id));

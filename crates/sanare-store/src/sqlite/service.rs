@@ -160,6 +160,19 @@ impl ServiceStore for Sqlite {
         self.read(|to| numbered(to, statement, params![stored(sequence)?, limit(most)]))
     }
 
+    fn known(&self, observations: &[Observation]) -> Result<Vec<Option<bool>>, StoreFault> {
+        self.read(|to| {
+            let mut known = to.prepare_cached(include_str!("../../sql/sqlite/service_observation_content.sql"))?;
+            let mut answers = Vec::with_capacity(observations.len());
+            for seen in observations {
+                let by = params![seen.application.as_str(), seen.source.as_str(), seen.source_id];
+                let content: Option<String> = known.query_row(by, |row| row.get(0)).optional()?;
+                answers.push(content.map(|content| content == seen.content().as_str()));
+            }
+            Ok(answers)
+        })
+    }
+
     fn newest_sequence(&self) -> Result<u64, StoreFault> {
         self.read(|to| {
             let mut statement = to.prepare_cached(include_str!("../../sql/sqlite/service_observations_newest.sql"))?;

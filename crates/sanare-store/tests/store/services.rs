@@ -301,6 +301,8 @@ fn a_reading_is_stored_once_and_another_content_is_a_conflict() {
             let again = Observation { id: Id::from_text("obs_again"), ..reading("one", 1.0) };
             post(again).unwrap();
             assert_eq!(post(reading("one", 2.0)), Err(NotMade::Conflict("one".to_owned())));
+            let asked = [reading("one", 1.0), reading("one", 2.0), reading("never", 1.0)];
+            assert_eq!(store.known(&asked).unwrap(), [Some(true), Some(false), None]);
             post(reading("two", 2.0)).unwrap();
         },
         |store| {

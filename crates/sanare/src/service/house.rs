@@ -27,6 +27,7 @@ use sanare_effects::service::begin::behind;
 use sanare_effects::service::mlflow::registry::{Alias, VersionState};
 use sanare_engine::service::fleet;
 
+use super::accounts::Accounts;
 use super::detectors::probe_signal;
 use super::gate;
 use super::hands::{Hand, Hands};
@@ -54,6 +55,8 @@ pub(super) struct Memory {
     pub told: BTreeMap<(Application, String), Identity>,
     /// The clock that never goes back, when the wall clock jumped.
     pub jumped: Option<u64>,
+    /// What came in by each door.
+    pub accounts: Accounts,
     /// Whether too many services are ill at once.
     pub weather: Weather,
 }

@@ -17,6 +17,7 @@ use sanare_detect::flapping::History;
 use sanare_detect::storm::Weather;
 use serde::{Deserialize, Serialize};
 
+use super::accounts::Accounts;
 use super::house::LiveHouse;
 use super::pulse::Starts;
 use super::timed::{Timed, moved, put_on, taken_off};
@@ -36,6 +37,8 @@ const TOGETHER: usize = 1_000;
 const KEY: &str = "detection";
 const HEAD: &str = "detection/head";
 const TOLD: &str = "detection/told";
+/// What came in by each door.
+pub(super) const INTAKE: &str = "detection/intake";
 const BANK: &str = "detection/bank/";
 
 /// Everything that detection knows, beside the bank's states.
@@ -85,6 +88,7 @@ pub(super) struct Now<'a> {
     pub owed: &'a BTreeMap<Digest, Finding>,
     pub weather: &'a Weather,
     pub starts: &'a Starts,
+    pub accounts: &'a Accounts,
 }
 
 /// What is kept, as it is taken up again.
@@ -99,6 +103,7 @@ pub(super) struct Known {
     pub owed: BTreeMap<Digest, Finding>,
     pub weather: Weather,
     pub starts: Starts,
+    pub accounts: Accounts,
 }
 
 /// The one that keeps it.
@@ -154,6 +159,7 @@ impl Memoir {
         // Kept later than now: the clock was set back meanwhile, and that time goes on from where it was.
         let ahead = head.at.since(Moment::from_millis(now)) / 1_000;
         let back = if ahead > JUMP { -i64::try_from(ahead).unwrap_or(i64::MAX) } else { 0 };
+        let accounts = store.states(INTAKE)?.pop();
         let told = store.states(TOLD)?.pop().and_then(|(_, bytes)| serde_json::from_slice::<u64>(&bytes).ok());
         let told = told.unwrap_or_default().max(head.first);
         let mut known = Known {
@@ -165,6 +171,7 @@ impl Memoir {
             owed: head.owed.into_iter().map(|finding| (finding.fingerprint.clone(), finding)).collect(),
             weather: head.weather,
             starts: head.starts,
+            accounts: accounts.and_then(|(_, bytes)| serde_json::from_slice(&bytes).ok()).unwrap_or_default(),
         };
         self.told = head.first;
         feed(store, &mut known, head.sequence, moved(head.at, back))?;
@@ -203,7 +210,8 @@ impl Memoir {
             starts: known.starts,
         };
         let head = serde_json::to_vec(&head).map_err(|error| StoreFault::Unusable(error.to_string()))?;
-        let mut states = vec![(HEAD.to_owned(), Some(head))];
+        let accounts = serde_json::to_vec(known.accounts).map_err(|error| StoreFault::Unusable(error.to_string()))?;
+        let mut states = vec![(HEAD.to_owned(), Some(head)), (INTAKE.to_owned(), Some(accounts))];
         let mut stored = BTreeMap::new();
         for (key, state) in known.bank.bank.save().records {
             let (key, digest) = (format!("{BANK}{key}"), Digest::of(&state));

@@ -5,6 +5,7 @@ mod check;
 mod detect;
 mod explain;
 mod incidents;
+mod intake;
 mod mark_good;
 mod model_history;
 mod observe;

@@ -3,6 +3,7 @@
 mod clock;
 mod courier;
 mod dying;
+mod intake;
 mod quiet;
 mod reload;
 mod reminders;
@@ -28,6 +29,12 @@ use crate::wire::person;
 
 /// 1 January 2026, and later.
 struct Hand(AtomicU64);
+
+impl Hand {
+    fn now_micros(&self) -> u64 {
+        self.now() * 1_000
+    }
+}
 
 impl Clock for Hand {
     fn now(&self) -> u64 {
@@ -150,6 +157,13 @@ impl Plant {
         let (_, records) = self.healer.incident(self.only_incident().id.as_str()).unwrap();
         records.iter().map(|record| record.step.clone()).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What a healer of the same store that has not watched tells of what came in.
+fn account_kept(plant: &Plant) -> Vec<super::Intake> {
+    let setup = Setup::read(&plant.healer.setup().file).unwrap();
+    let tools = Tools { store: Arc::clone(&plant.store), clock: plant.clock.clone(), agent: Arc::new(RulesAgent) };
+    Healer::with(setup, tools).unwrap().intake().unwrap()
 }
 
 fn fraud() -> Application {

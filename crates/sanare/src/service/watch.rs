@@ -21,6 +21,7 @@ use sanare_detect::flapping::History;
 use sanare_detect::group::Part;
 use sanare_engine::service::{Loop, Reported, Symptom};
 
+use super::accounts::{Accounts, Fate};
 use super::calm::{Calm, Open};
 use super::detectors::{CLIENT, COMMAND, PERSON};
 use super::healer::{Pass, locked};
@@ -101,6 +102,7 @@ impl Watch {
             let noted = self.bank.observe(&one);
             self.pending.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
             self.note_version(&one);
+            locked(&self.memory).accounts.count(&one.application, COMMAND, Fate::Accepted, one.arrival_time);
         }
         self.heard = last;
         Ok(())
@@ -124,18 +126,17 @@ impl Watch {
         for (application, component) in heard.started {
             self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
         }
-        let pulsed: Vec<Observation> =
-            heard.readings.into_iter().filter_map(|(door, draft)| accept(draft, &door, clock)).collect();
-        pass.stored += self.take(&*house.store, pulsed)?;
+        let mut came = Came::default();
+        heard.readings.into_iter().for_each(|(door, draft)| came.let_in(draft, &door, clock));
+        pass.stored += self.take(&*house.store, came)?.0;
         self.hear(&*house.store)?;
         loop {
             let drafts = queue.take(TOGETHER);
             let taken = drafts.len();
-            let observations: Vec<Observation> =
-                drafts.iter().cloned().filter_map(|draft| accept(draft, CLIENT, clock)).collect();
-            let refused = (taken - observations.len()) as u64;
-            match self.take(&*house.store, observations) {
-                Ok(stored) => {
+            let mut came = Came::default();
+            drafts.iter().cloned().for_each(|draft| came.let_in(draft, CLIENT, clock));
+            match self.take(&*house.store, came) {
+                Ok((stored, refused)) => {
                     queue.stored(taken as u64 - refused, refused);
                     pass.stored += stored;
                 }
@@ -175,7 +176,11 @@ impl Watch {
         }
         (self.bank, self.pending, self.histories, self.owed) = (known.bank, known.pending, known.histories, known.owed);
         self.pulse.starts = known.starts;
-        locked(&self.memory).weather = known.weather;
+        {
+            let mut memory = locked(&self.memory);
+            memory.weather = known.weather;
+            memory.accounts.add(&known.accounts);
+        }
         for _ in 0..known.told {
             let Some((finding, _)) = self.pending.pop_front() else { break };
             self.history(&finding, house)?;
@@ -205,7 +210,10 @@ impl Watch {
 
     /// Keeps what detection knows.
     fn keep(&mut self, house: &LiveHouse) -> Result<(), StoreFault> {
-        let weather = locked(&self.memory).weather.clone();
+        let (weather, accounts) = {
+            let memory = locked(&self.memory);
+            (memory.weather.clone(), memory.accounts.clone())
+        };
         let now = Now {
             bank: &self.bank,
             pending: &self.pending,
@@ -213,6 +221,7 @@ impl Watch {
             owed: &self.owed,
             weather: &weather,
             starts: &self.pulse.starts,
+            accounts: &accounts,
         };
         self.memoir.keep(house, &now)
     }
@@ -223,37 +232,62 @@ impl Watch {
         self.memoir.release(&*house.store)
     }
 
-    /// Detects on readings and stores them with what that noted of them. A signal too many is not taken (S35).
-    fn take(&mut self, store: &dyn ServiceStore, observations: Vec<Observation>) -> Result<u64, StoreFault> {
-        let mut kept = Vec::new();
-        for mut one in observations {
-            let noted = self.bank.observe(&one);
-            if noted.crowded {
-                continue;
+    /// Detects on readings and stores them with what that noted of them; how many are stored, and how many were refused. What
+    /// is there already is not detected on again, and a signal too many is not taken (S19, S35).
+    fn take(&mut self, store: &dyn ServiceStore, came: Came) -> Result<(u64, u64), StoreFault> {
+        let Came { observations, mut counted, mut refused } = came;
+        let known = store.known(&observations)?;
+        let (mut kept, mut here) = (Vec::with_capacity(observations.len()), BTreeMap::new());
+        for (mut one, known) in observations.into_iter().zip(known) {
+            let name = (one.application.clone(), one.source.clone(), one.source_id.clone());
+            let content = one.content();
+            let same = known.or_else(|| here.get(&name).map(|before| *before == content));
+            let fate = match same {
+                Some(true) => Fate::Duplicate,
+                Some(false) => Fate::Refused("conflict"),
+                None => {
+                    let noted = self.bank.observe(&one);
+                    one.flags.extend(noted.flags);
+                    self.pending.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
+                    if noted.crowded { Fate::Refused("too_many_signals") } else { Fate::Accepted }
+                }
+            };
+            refused += u64::from(matches!(fate, Fate::Refused(_)));
+            if fate == Fate::Accepted {
+                self.note_version(&one);
+                here.insert(name, content);
+                kept.push(one);
+            } else {
+                counted.count(&one.application, one.source.as_str(), fate, one.arrival_time);
             }
-            one.flags.extend(noted.flags);
-            self.pending.extend(noted.findings.into_iter().map(|finding| (finding, vec![one.clone()])));
-            self.note_version(&one);
-            kept.push(one);
         }
-        let Some(now) = kept.first().map(|one| one.arrival_time.millis()) else { return Ok(0) };
-        let change = Change { now, observations: kept, ..Change::default() };
-        match store.commit(&change) {
-            Ok(_) => return Ok(change.observations.len() as u64),
-            Err(NotMade::Store(fault)) => return Err(fault),
-            Err(_) => {}
-        }
-        // One of them has a source id that means something else: each is stored alone, and that one is not.
         let mut stored = 0;
-        for one in &change.observations {
-            let change = Change { observations: vec![one.clone()], now, ..Change::default() };
-            match store.commit(&change) {
-                Ok(_) => stored += 1,
+        if let Some(now) = kept.first().map(|one| one.arrival_time.millis()) {
+            let change = Change { now, observations: kept, ..Change::default() };
+            let together = match store.commit(&change) {
+                Ok(_) => true,
                 Err(NotMade::Store(fault)) => return Err(fault),
-                Err(_) => {}
+                Err(_) => false,
+            };
+            for one in &change.observations {
+                // Another process took a sender's id meanwhile: each is stored alone, and that one is not.
+                let fate = match together {
+                    true => Fate::Accepted,
+                    false => {
+                        match store.commit(&Change { observations: vec![one.clone()], now, ..Change::default() }) {
+                            Ok(_) => Fate::Accepted,
+                            Err(NotMade::Store(fault)) => return Err(fault),
+                            Err(_) => Fate::Refused("conflict"),
+                        }
+                    }
+                };
+                stored += u64::from(fate == Fate::Accepted);
+                refused += u64::from(fate != Fate::Accepted);
+                counted.count(&one.application, one.source.as_str(), fate, one.arrival_time);
             }
         }
-        Ok(stored)
+        locked(&self.memory).accounts.add(&counted);
+        Ok((stored, refused))
     }
 
     /// Takes notice of a version that went live, or that a person calls good.
@@ -423,20 +457,37 @@ pub(super) fn depends_on(configuration: &Configuration) -> BTreeMap<Part, BTreeS
     depends_on
 }
 
-/// Lets a draft in.
-fn accept(draft: Draft, door: &str, clock: &dyn Clock) -> Option<Observation> {
-    let unknown_age = draft.event_time.is_none();
-    let stamp = Stamp {
-        id: Id::new("obs", clock.now(), clock.chance()),
-        arrival: Moment::from_millis(clock.now()),
-        source: Source::parse(door).ok()?,
-        trust: Trust::Own,
-    };
-    let mut seen = Observation::accept(draft, stamp).ok()?;
-    if unknown_age {
-        seen.flags.insert(Flag::FreshnessUnknown);
+/// What came, before it is stored.
+#[derive(Default)]
+struct Came {
+    observations: Vec<Observation>,
+    /// What was refused at the door.
+    counted: Accounts,
+    refused: u64,
+}
+
+impl Came {
+    /// Lets a draft in, or counts why not.
+    fn let_in(&mut self, draft: Draft, door: &str, clock: &dyn Clock) {
+        let (application, unknown_age) = (draft.application.clone(), draft.event_time.is_none());
+        let (now, arrival) = (clock.now(), Moment::from_millis(clock.now()));
+        let accepted = Source::parse(door).and_then(|source| {
+            let id = Id::new("obs", now, clock.chance());
+            Observation::accept(draft, Stamp { id, arrival, source, trust: Trust::Own })
+        });
+        match accepted {
+            Ok(mut seen) => {
+                if unknown_age {
+                    seen.flags.insert(Flag::FreshnessUnknown);
+                }
+                self.observations.push(seen);
+            }
+            Err(invalid) => {
+                self.refused += 1;
+                self.counted.count(&application, door, Fate::Refused(&invalid.field), arrival);
+            }
+        }
     }
-    Some(seen)
 }
 
 /// A finding as the loop wants it, with the readings that show it.

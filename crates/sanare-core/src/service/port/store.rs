@@ -68,6 +68,13 @@ pub trait ServiceStore: Send + Sync {
     /// [`StoreFault`].
     fn due(&self, now: Moment, limit: usize) -> Result<Vec<Run>, StoreFault>;
 
+    /// Whether observations are there already by application, source and the sender's id: with the same content, with
+    /// another one, or not at all; in their order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn known(&self, observations: &[Observation]) -> Result<Vec<Option<bool>>, StoreFault>;
+
     /// Observations by id, in the order asked for; one that is not kept any more is left out.
     ///
     /// # Errors
