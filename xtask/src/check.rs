@@ -4,6 +4,7 @@ use anyhow::bail;
 
 use crate::corpora;
 use crate::parts::{self, Ending, Part};
+use crate::prometheus;
 use crate::python::{self, Venv};
 use crate::shell;
 use crate::tidy;
@@ -70,8 +71,21 @@ fn rust_tests(workshop: &Workshop) -> anyhow::Result<Ending> {
     let arguments = ["test", "--workspace", "--exclude", "sanare-py", "--locked"];
     // Loaders of the drift engine's tests run under an interpreter that has the libraries they read with.
     let python = python::main_venv(workshop)?.program("python");
-    shell::run(shell::cargo(&workshop.root, &arguments).env("PYTHON", python))?;
-    good("")
+    let mut command = shell::cargo(&workshop.root, &arguments);
+    command.env("PYTHON", python);
+    let told = match prometheus::program(workshop) {
+        Ok(program) => {
+            command.env(prometheus::VARIABLE, program);
+            String::new()
+        }
+        Err(why) => {
+            let told = format!("NOT RUN: tests against a real Prometheus: {why:#}");
+            eprintln!("xtask: {told}");
+            told
+        }
+    };
+    shell::run(&mut command)?;
+    good(told)
 }
 
 fn wheel(workshop: &Workshop) -> anyhow::Result<Ending> {

@@ -6,6 +6,7 @@ mod check;
 mod corpora;
 mod demo;
 mod parts;
+mod prometheus;
 mod python;
 mod shell;
 mod tidy;

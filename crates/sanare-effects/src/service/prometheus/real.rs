@@ -11,6 +11,8 @@ use sanare_core::service::Signal;
 
 use super::{EVERY, Pull, PullFault, Sample, Settings};
 use crate::service::Endpoint;
+use crate::service::client::{Call, Reply};
+use crate::service::endpoint::percent;
 use crate::service::twin::{Say, Twin, ok};
 use crate::trial::PrivateFolder;
 
@@ -53,6 +55,7 @@ fn start(program: PathBuf, target: &Twin) -> Server {
         .arg(format!("--config.file={}", file.display()))
         .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
         .arg(format!("--web.listen-address={address}"))
+        .arg("--web.enable-admin-api")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -88,7 +91,15 @@ fn a_real_server_is_read_as_it_is() {
     let mood = Arc::new(AtomicU8::new(0));
     let seen = Arc::clone(&mood);
     let target = Twin::new(move |_| match seen.load(Ordering::SeqCst) {
-        0 => ok("depth{queue=\"a\"} 3\ndepth{queue=\"b\"} NaN\ndepth{queue=\"c\"} +Inf\n"),
+        0 => {
+            // Two hosts whose clocks are wrong tell when they took a sample.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_millis();
+            ok(&format!(
+                "depth{{queue=\"a\"}} 3\ndepth{{queue=\"b\"}} NaN\ndepth{{queue=\"c\"}} +Inf\nslow 1 {}\nfast 1 {}\n",
+                now - 240_000,
+                now + 480_000
+            ))
+        }
         1 => ok("depth{queue=\"b\"} NaN\ndepth{queue=\"c\"} +Inf\n"),
         _ => Say::Status(500, String::new()),
     });
@@ -111,6 +122,11 @@ fn a_real_server_is_read_as_it_is() {
     assert!(values[0] == 3.0 && values[1].is_nan() && values[2] == f64::INFINITY, "{values:?}");
     assert!(samples.iter().all(|sample| age(sample) < 10.0), "the samples' own times");
 
+    let slow = pull("slow");
+    let samples = until(&slow, |answer| answer.as_ref().is_ok_and(|samples| !samples.is_empty())).expect("samples");
+    assert!((200.0..300.0).contains(&age(&samples[0])), "an old sample is as old as it is: {}", age(&samples[0]));
+    assert_eq!(pull("fast").pull(), Ok(Vec::new()), "what lies ahead is not there yet");
+
     // A query over a window goes on having a value: nothing of it proves that the series is alive.
     let window = pull("max_over_time(depth{queue=\"a\"}[5m])");
     assert_eq!(window.pull().expect("samples")[0].at, None);
@@ -126,5 +142,14 @@ fn a_real_server_is_read_as_it_is() {
     let samples = until(&depth, |answer| answer.as_ref().is_ok_and(Vec::is_empty)).expect("samples");
     assert!(samples.is_empty(), "target down: no series, and no old sample that looks new");
     let stale = window.pull().expect("samples");
-    assert!(stale.iter().all(|sample| sample.at.is_none()), "what is still told of the past proves nothing");
+    assert!(
+        !stale.is_empty() && stale.iter().all(|sample| sample.at.is_none()),
+        "what is told of the past proves nothing"
+    );
+
+    // Deleted: also what looked back at it has no series, which is no error.
+    let endpoint = server.endpoint.at(format!("/api/v1/admin/tsdb/delete_series?{}=depth", percent("match[]")));
+    let call = Call { method: "POST", endpoint: &endpoint, headers: &[], body: None, timeout: EVERY, most: 1_024 };
+    assert!(matches!(call.send(), Reply::Answer(answer) if answer.status == 204));
+    assert_eq!(until(&window, |answer| answer.as_ref().is_ok_and(Vec::is_empty)), Ok(Vec::new()));
 }
