@@ -230,6 +230,10 @@ class Healer:
         """Which version was live when, and what is known of each."""
         return list(self._ask(self._here().model_history, application))
 
+    def registry_history(self, application: str) -> list[dict[str, Any]]:
+        """What the registry told of the model, each time that it told something else."""
+        return list(self._ask(self._here().registry_history, application))
+
     def report(self, application: str | None = None, *, since: datetime | None = None) -> dict[str, Any]:
         """Figures of what was detected, decided, done and healed; what the records do not carry is absent."""
         here = self._here()

@@ -144,6 +144,18 @@ def test_an_alias_on_a_version_that_was_deleted(plant: Plant, tmp_path: Path) ->
     assert plant.told() == ["wrong_model_version firing"], "it is served, and nobody can load it again"
 
 
+def test_what_the_registry_tells_is_kept_each_time_that_it_is_something_else(plant: Plant, tmp_path: Path) -> None:
+    plant.watch(tmp_path)
+    plant.minutes(4)
+    plant.alias = "2"
+    plant.minutes(3)
+    told = plant.healer.registry_history("fraud")
+    assert [one["version"] for one in told] == ["1", "2"]
+    assert all(one["exists"] and one["status"] == "READY" and one["model"] == "fraud" for one in told), told
+    with pytest.raises(sanare.Error, match="nobody"):
+        plant.healer.registry_history("nobody")
+
+
 def test_what_cannot_be_read_is_no_evidence(plant: Plant, tmp_path: Path) -> None:
     plant.watch(tmp_path)
     plant.minutes(5)

@@ -277,6 +277,13 @@ impl NativeHealer {
         plain(py, &spans)
     }
 
+    fn registry_history<'py>(&self, py: Python<'py>, application: &str) -> PyResult<Bound<'py, PyAny>> {
+        let application = Application::parse(application).map_err(wrong)?;
+        self.0.setup().has(&application).map_err(failed)?;
+        let told = quietly(py, || self.0.registry_history(&application))?.map_err(failed)?;
+        plain(py, &told)
+    }
+
     /// `since` in seconds since 1970.
     #[pyo3(signature = (application=None, since=None))]
     fn report<'py>(

@@ -37,7 +37,7 @@ pub use hands::{Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
     Asked, Changed, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
-    NotReloaded, NotReplayed, NotSilenced, NotSimulated, NotStarted, Simulated, Target, Undelivered, WouldOpen,
+    NotReloaded, NotReplayed, NotSilenced, NotSimulated, NotStarted, Simulated, Target, Told, Undelivered, WouldOpen,
     checked, simulate, word,
 };
 pub use queue::Stats;

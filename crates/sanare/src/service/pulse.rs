@@ -8,9 +8,10 @@ use sanare_core::service::{
     Application, Component, Draft, Health, Identity, Mark, Moment, ObservationKind, ObservedValue, Signal, Text,
     Version,
 };
-use sanare_effects::service::mlflow::registry::{Alias, Known, VersionState};
+use sanare_effects::service::mlflow::registry::{Alias, Known, State, VersionState};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
 use super::detectors::{LOG, READY, REGISTRY, SERVED, instance_signal, probe_signal, prometheus_source};
 use super::hands::{Hands, Watched};
@@ -31,9 +32,17 @@ pub(super) struct Starts {
     started: Vec<(Application, Component, String)>,
     /// What each alias named when it was looked at last, and since when it was seen to name that.
     aliases: BTreeMap<Application, (Option<Version>, Moment)>,
+    /// What each registry told last.
+    #[serde(default)]
+    registries: BTreeMap<Application, Json>,
 }
 
 impl Starts {
+    /// What a registry told was not written down: it is told again.
+    pub fn forget_registry(&mut self, application: &Application) {
+        self.registries.remove(application);
+    }
+
     /// Takes notice of a start; the one before it.
     fn start(&mut self, application: &Application, component: &Component, start: &str) -> Option<String> {
         let known = self.started.iter_mut().find(|(app, part, _)| app == application && part == component);
@@ -56,10 +65,15 @@ pub(super) struct Heard {
     pub started: Vec<(Application, Component)>,
     /// What serving probes said.
     pub serving: Vec<((Application, Component), Health)>,
+    /// What registries tell that they did not tell before.
+    pub registries: Vec<(Application, Json)>,
     /// Who answered which probe.
     pub told: Vec<((Application, String), Identity)>,
 }
 
+/// Tags of a version that are kept, and characters of each.
+const TAGS: usize = 50;
+const TAG: usize = 200;
 /// The alias, when it moved.
 const ALIAS: &str = "registry_alias";
 
@@ -160,6 +174,11 @@ impl Pulse {
                     heard.readings.push((REGISTRY.to_owned(), draft));
                 }
             };
+            let said = said(watched, &state);
+            if self.starts.registries.get(application) != Some(&said) {
+                self.starts.registries.insert(application.clone(), said.clone());
+                heard.registries.push((application.clone(), said));
+            }
             let known = match &state.version {
                 Some(VersionState::Known(known)) => Some(known),
                 _ => None,
@@ -198,6 +217,28 @@ impl Pulse {
 #[expect(clippy::cast_precision_loss, reason = "the age of a model is far below 2^53 seconds")]
 fn seconds(micros: u64) -> f64 {
     (micros / SECOND) as f64
+}
+
+/// Everything that a registry tells of a model's alias: of the version its state, its tags and the run that made it.
+fn said(watched: &Watched, state: &State) -> Json {
+    let alias = match &state.alias {
+        Alias::At(version) => Some(version),
+        Alias::Absent => None,
+    };
+    let known = match &state.version {
+        Some(VersionState::Known(known)) => Some(known),
+        _ => None,
+    };
+    let cut = |text: &str| text.chars().take(TAG).collect::<String>();
+    let tags = known.map(|known| {
+        known.tags.iter().take(TAGS).map(|(key, value)| (cut(key), cut(value))).collect::<BTreeMap<String, String>>()
+    });
+    json!({
+        "registry": watched.registry.authority(), "model": watched.model.name(), "alias": watched.model.alias(),
+        "version": alias, "exists": alias.map(|_| is_known(&state.version)),
+        "status": known.map(|known| cut(&known.status)), "tags": tags,
+        "run": known.and_then(|known| known.run.as_deref()).map(cut), "created": known.and_then(|known| known.created),
+    })
 }
 
 fn is_known(version: &Option<VersionState>) -> bool {

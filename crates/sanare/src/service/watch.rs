@@ -27,6 +27,7 @@ use super::detectors::{CLIENT, COMMAND, PERSON};
 use super::healer::{Pass, locked};
 use super::house::{LiveHouse, Memory};
 use super::memoir::{Memoir, Now};
+use super::operation::write_down;
 use super::pulse::Pulse;
 use super::queue::Queue;
 use super::timed::{Timed, moved};
@@ -125,6 +126,12 @@ impl Watch {
         locked(&self.memory).told.extend(heard.told);
         for (application, component) in heard.started {
             self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));
+        }
+        // One process writes it down for all of them.
+        for (application, told) in heard.registries.iter().filter(|_| self.memoir.is_keeper()) {
+            write_down(&*house.store, now.millis(), application, told)
+                .inspect_err(|_| self.pulse.starts.forget_registry(application))?;
+            keeps = true;
         }
         let mut came = Came::default();
         heard.readings.into_iter().for_each(|(door, draft)| came.let_in(draft, &door, clock));
