@@ -11,6 +11,8 @@ use crate::regular_file;
 pub const LINE: usize = 16 * 1024;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
+/// Bytes before the place that was come to, by which it is known that they are still the same.
+const TAIL: usize = 256;
 /// Bytes that one look reads at most, so that a flood holds nobody up.
 const LOOK: u64 = 8 << 20;
 
@@ -30,6 +32,32 @@ struct Open {
     file: File,
     identity: (u64, u64),
     position: u64,
+    /// The last bytes before `position`.
+    tail: Vec<u8>,
+}
+
+impl Open {
+    /// Whether what was read is still there: a file that was truncated may have grown past its old length since.
+    fn is_same(&mut self) -> std::io::Result<bool> {
+        if self.file.metadata()?.len() < self.position {
+            return Ok(false);
+        }
+        self.file.seek(SeekFrom::Start(self.position.saturating_sub(self.tail.len() as u64)))?;
+        let mut there = vec![0; self.tail.len()];
+        match self.file.read_exact(&mut there) {
+            Ok(()) => Ok(there == self.tail),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// These bytes were read.
+    fn pass(&mut self, bytes: &[u8]) {
+        self.position += bytes.len() as u64;
+        self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
+        let over = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..over);
+    }
 }
 
 impl Follow {
@@ -74,18 +102,26 @@ impl Follow {
     }
 
     fn enter(&self) -> std::io::Result<Open> {
-        let mut file = regular_file::open(&self.path)?;
+        let file = regular_file::open(&self.path)?;
         let about = file.metadata()?;
-        let position = if self.from_start { 0 } else { file.seek(SeekFrom::End(0))? };
-        Ok(Open { file, identity: identity(&about), position })
+        let mut open = Open { file, identity: identity(&about), position: 0, tail: Vec::new() };
+        if !self.from_start {
+            let end = open.file.seek(SeekFrom::End(0))?;
+            open.position = open.file.seek(SeekFrom::Start(end.saturating_sub(TAIL as u64)))?;
+            let mut tail = Vec::new();
+            std::io::Read::by_ref(&mut open.file).take(end - open.position).read_to_end(&mut tail)?;
+            open.pass(&tail);
+        }
+        Ok(open)
     }
 
     /// Reads to the end; whether it got there.
     fn drain(&mut self, left: &mut u64, line: &mut impl FnMut(&[u8])) -> std::io::Result<bool> {
         let Some(open) = &mut self.open else { return Ok(true) };
-        if open.file.metadata()?.len() < open.position {
+        if !open.is_same()? {
             // Copied away and truncated: what was half will not be whole.
             open.position = open.file.seek(SeekFrom::Start(0))?;
+            open.tail.clear();
             self.half.clear();
         }
         let mut chunk = vec![0; CHUNK];
@@ -94,7 +130,7 @@ impl Follow {
             if count == 0 {
                 return Ok(true);
             }
-            open.position += count as u64;
+            open.pass(chunk.get(..count).unwrap_or_default());
             *left = left.saturating_sub(count as u64);
             let mut rest = chunk.get(..count).unwrap_or_default();
             while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -203,6 +239,26 @@ mod tests {
         assert_eq!(log.look(), Vec::<String>::new());
         log.write("two\n");
         assert_eq!(log.look(), ["two"]);
+    }
+
+    #[test]
+    fn a_file_that_was_truncated_and_has_grown_past_its_old_length_is_read_from_its_beginning() {
+        for before in ["", "a line that was there before\n"] {
+            let mut log = Log::new("regrown", before);
+            log.write("one\nha");
+            assert_eq!(log.look(), ["one"]);
+            let file = std::fs::OpenOptions::new().write(true).open(log.folder.join("log")).expect("a file");
+            file.set_len(0).expect("truncated");
+            let many: Vec<String> = (0..100).map(|number| format!("after {number}")).collect();
+            log.write(many.join("\n") + "\n");
+            assert_eq!(log.look(), many, "all of it, and once");
+            assert_eq!(log.look(), Vec::<String>::new());
+            // To the very length that it had.
+            let length = std::fs::metadata(log.folder.join("log")).expect("a file").len();
+            file.set_len(0).expect("truncated");
+            log.write("y".repeat(usize::try_from(length).expect("a length") - 1) + "\n");
+            assert_eq!(log.look().len(), 1);
+        }
     }
 
     #[test]
