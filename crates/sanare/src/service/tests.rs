@@ -1,5 +1,6 @@
 //! A small service in this process that goes bad, watched and healed on a clock that the test moves.
 
+mod calls;
 mod clock;
 mod courier;
 mod dying;
