@@ -11,6 +11,7 @@ pub mod adapter;
 pub mod begin;
 pub mod callback;
 pub mod command;
+pub mod diagnostic;
 pub mod follow;
 pub mod http;
 pub mod message;

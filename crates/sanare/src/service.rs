@@ -29,8 +29,8 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use asking::Asking;
 pub use accounts::{Account, Intake};
+pub use asking::Asking;
 pub use client::{More, Options, Service};
 pub use detectors::detectors;
 pub use hands::{Capability, Function};

@@ -219,7 +219,7 @@ impl Configuration {
                 document.trouble(line, &format!("service.{application}.{key}"), message, "");
             };
             service.unique(&at);
-            service.references(&self.prometheus, &at);
+            service.references(&self.prometheus, &self.registries, &at);
             service.model_is_known(&self.registries, &at);
             for other in service.depends_on.iter().filter(|other| !self.services.contains_key(*other)) {
                 at(service.line, "depends_on", format!("there is no [service.{other}]"));
@@ -325,7 +325,12 @@ impl ServiceSettings {
     }
 
     /// Names of probes, actions and servers are names of something.
-    fn references(&self, prometheus: &BTreeMap<String, Server>, at: &dyn Fn(usize, &str, String)) {
+    fn references(
+        &self,
+        prometheus: &BTreeMap<String, Server>,
+        registries: &BTreeMap<String, Server>,
+        at: &dyn Fn(usize, &str, String),
+    ) {
         let probe = |name: &Option<String>| name.as_ref().filter(|name| self.probe(name).is_none()).cloned();
         for target in &self.targets {
             let key = format!("target.{}.{}", target.component, target.action);
@@ -365,6 +370,9 @@ impl ServiceSettings {
                 }
                 Check::PromQl { prometheus: name, .. } if !prometheus.contains_key(name) => {
                     at(diagnostic.line, "diagnostic", format!("there is no [prometheus.{name}]"));
+                }
+                Check::Registry(named) if !registries.contains_key(&named.registry) => {
+                    at(diagnostic.line, "diagnostic", format!("there is no [registry.{}]", named.registry));
                 }
                 _ => {}
             }

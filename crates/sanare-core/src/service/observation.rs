@@ -85,6 +85,9 @@ pub struct Stamp {
     pub trust: Trust,
 }
 
+/// The source of what configured checks say: it is made when an incident asks, and never comes by itself.
+pub const CHECKS: &str = "diagnostic";
+
 const FIELDS: [&str; 9] =
     ["application", "component", "signal", "kind", "value", "unit", "event_time", "source_id", "labels"];
 

@@ -159,8 +159,19 @@ pub trait Diagnostic: Send + Sync {
     /// Its configured id.
     fn name(&self) -> &str;
 
-    /// Runs it once, within its own time limit; `false` where it did not end as it should.
-    fn run(&self) -> (bool, Output);
+    /// Runs it once, within its own time limit.
+    fn run(&self) -> Found;
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Whether it ended as it should.
+    pub succeeded: bool,
+    /// The number that its output is, where it is nothing but one finite number.
+    pub number: Option<f64>,
+    /// What it wrote.
+    pub output: Output,
 }
 
 /// Something that says what is wrong and what might help (S58). The engine checks what it answers.

@@ -5,6 +5,7 @@ pub(crate) mod diagnose;
 pub(crate) mod propose;
 pub(crate) mod judge;
 pub(crate) mod check;
+pub(crate) mod examine;
 pub(crate) mod approve;
 pub(crate) mod wait;
 pub(crate) mod prepare;

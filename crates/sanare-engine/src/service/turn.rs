@@ -98,7 +98,13 @@ impl<'a> Turn<'a> {
         if !own_condition {
             (self.incident.condition, self.incident.cleared) = (fresh.condition, fresh.cleared);
         }
+        let added: Vec<_> = change
+            .observations
+            .iter()
+            .filter_map(|seen| self.incident.evidence.iter().find(|one| one.observation == seen.id).cloned())
+            .collect();
         self.incident.evidence.clone_from(&fresh.evidence);
+        added.into_iter().for_each(|one| self.incident.add_evidence(one));
         self.incident.severity = fresh.severity;
         self.incident.inhibited_by.clone_from(&fresh.inhibited_by);
         self.incident.group.clone_from(&fresh.group);

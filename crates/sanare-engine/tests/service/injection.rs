@@ -256,7 +256,8 @@ fn check(attack: &str, telemetry: &Telemetry, policy: &str) -> Came {
     let mut stage = Stage::new(&script(policy));
     let sent = Arc::new(Mutex::new(Vec::new()));
     let (kept, shown) = (Arc::clone(&sent), telemetry.clone());
-    stage.house.diagnostics = vec![ScriptedDiagnostic { name: "look".to_owned(), output: attack.to_owned() }];
+    stage.house.diagnostics =
+        vec![ScriptedDiagnostic { name: "look".to_owned(), output: attack.to_owned(), succeeds: true }];
     stage.agent = ScriptedAgent {
         behaviour: Box::new(move |context, call| {
             let elapsed = || 0;

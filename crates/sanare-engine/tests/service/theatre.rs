@@ -168,11 +168,7 @@ impl Stage {
         };
         house.policy = Mutex::new(Policy::read(&policy));
         house.probe = script.probe.map(|health| ScriptedProbe { health: Mutex::new(Some(health)) });
-        house.diagnostics = script
-            .diagnostics
-            .iter()
-            .map(|name| ScriptedDiagnostic { name: name.clone(), output: format!("all is known about {name}") })
-            .collect();
+        house.diagnostics = script.diagnostics.iter().map(|name| diagnostic(name)).collect();
         for target in &script.target {
             house.adapters.insert(target.action, adapter(target));
         }
@@ -406,6 +402,17 @@ impl Stage {
     }
 }
 
+/// `NAME` says that all is known, `NAME=TEXT` says the text, and `NAME=!TEXT` does not end as it should.
+fn diagnostic(word: &str) -> ScriptedDiagnostic {
+    let (name, output) = word.split_once('=').unwrap_or((word, ""));
+    let told = format!("all is known about {name}");
+    let (succeeds, output) = match output.strip_prefix('!') {
+        Some(rest) => (false, rest),
+        None => (true, if output.is_empty() { told.as_str() } else { output }),
+    };
+    ScriptedDiagnostic { name: name.to_owned(), output: output.to_owned(), succeeds }
+}
+
 pub fn symptom(kind: IncidentKind, condition: Condition, evidence: Vec<(Observation, f64)>) -> Symptom {
     Symptom {
         about: Vec::new(),
@@ -485,7 +492,8 @@ pub fn reaction(word: &str) -> Reaction {
 }
 
 /// `rules`, `panics`, `fails`, `silent`, `foreign` (answers of another incident), `unoffered`, `made_up` (cites what it was
-/// not sent), `old` (of another snapshot), `always ACTION`, `endless` (whatever is still offered, never escalating).
+/// not sent), `old` (of another snapshot), `always ACTION`, `reads WORD ACTION` (does that
+/// once a check has said the word), `endless` (whatever is still offered, never escalating).
 pub fn agent(word: &str) -> ScriptedAgent {
     let word = word.to_owned();
     ScriptedAgent {
@@ -516,6 +524,22 @@ pub fn agent(word: &str) -> ScriptedAgent {
                     let offered = context.available_actions.iter().copied().find(|action| *action != Action::Escalate);
                     confident(&mut result);
                     result.advice = offered.map(advise);
+                }
+                ("reads", rest) => {
+                    let (word, action) = rest.split_once(' ').unwrap();
+                    let of_checks = |seen: &&Observation| seen.signal.as_str().starts_with("diagnostic/");
+                    let checks: Vec<_> = context.evidence.iter().filter(of_checks).collect();
+                    let says = |seen: &&Observation| serde_json::json!(seen.value).to_string().contains(word);
+                    let open = context.available_actions.contains(&Action::RunDiagnostic);
+                    confident(&mut result);
+                    result.advice = Some(advise(match checks.into_iter().find(says) {
+                        Some(seen) => {
+                            result.diagnosis.evidence_used = vec![seen.id.clone()];
+                            Action::parse(action).unwrap()
+                        }
+                        None if open => Action::RunDiagnostic,
+                        None => Action::Escalate,
+                    }));
                 }
                 ("random", seed) => {
                     let seed: usize = seed.parse().unwrap();

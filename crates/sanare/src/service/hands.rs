@@ -1,7 +1,6 @@
 //! Adapters, probes and checks as the configuration names them, and the functions that the owner's program lends.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,15 +14,14 @@ use sanare_core::service::config::{
 use sanare_core::service::declaration::{Declaration, Written};
 use sanare_core::service::port::{Adapter, Diagnostic, Intent, Probe};
 use sanare_core::service::target::Mark;
-use sanare_core::service::text::Output;
-use sanare_core::service::{Action, Application, Component, Health, Invalid, ServiceStore, Signal, TargetKey};
+use sanare_core::service::{Action, Application, Component, Invalid, ServiceStore, Signal, TargetKey};
 use sanare_core::settings::Trouble;
 use sanare_effects::service::callback::{Callback, End};
+use sanare_effects::service::diagnostic::{self, Way};
 use sanare_effects::service::mlflow::registry::{Model, Registry};
 use sanare_effects::service::probe::{Expected, HttpProbe};
 use sanare_effects::service::prometheus::Pull;
 use sanare_effects::service::{Endpoint, Secret, command, http, mlflow, probe, prometheus};
-use sanare_effects::task::{Task, TaskEnd, run};
 
 use super::courier::{self, Route};
 use super::healer::locked;
@@ -320,11 +318,7 @@ impl Hands {
         let timeout = Duration::from_micros(settings.timeout);
         let way = match &settings.check {
             Check::Command(argv) => Way::Command { argv: argv.clone(), folder: folder.to_path_buf(), timeout },
-            Check::Http(address, headers) => {
-                let settings =
-                    probe::Settings { timeout, ..probe::Settings::get(&settings.id, endpoint(address, headers)?) };
-                Way::Probe(Arc::new(HttpProbe::new(settings)?))
-            }
+            Check::Http(address, headers) => Way::Get { endpoint: endpoint(address, headers)?, timeout },
             Check::Probe(named) => {
                 let probe = self.probe(application, named);
                 Way::Probe(probe.ok_or_else(|| Invalid::quoting("probe", named, "there is no such probe"))?)
@@ -332,17 +326,22 @@ impl Hands {
             Check::PromQl { prometheus: server, promql } => {
                 let server = configuration.prometheus.get(server);
                 let server = server.ok_or_else(|| Invalid::new("prometheus", "is not configured"))?;
-                Way::PromQl(Pull::new(prometheus::Settings {
+                Way::PromQl(Box::new(Pull::new(prometheus::Settings {
                     endpoint: endpoint(&server.address, &server.headers)?,
                     query: promql.clone(),
                     timestamps: None,
                     labels: Vec::new(),
                     signal: Signal::parse("diagnostic")?,
                     every: prometheus::EVERY,
-                })?)
+                })?))
+            }
+            Check::Registry(named) => {
+                let server = configuration.registries.get(&named.registry);
+                let server = server.ok_or_else(|| Invalid::new("registry", "is not configured"))?;
+                Way::Registry(Box::new(registry_of(server)?), Model::new(&named.model, &named.alias)?)
             }
         };
-        Ok(Arc::new(ReadOnly { name: name.to_owned(), way }))
+        Ok(Arc::new(diagnostic::Check::new(name, way)))
     }
 }
 
@@ -463,58 +462,4 @@ fn http_settings(request: &HttpSettings) -> Result<http::Settings, Invalid> {
         },
         ..http::Settings::post(endpoint(&request.address, &request.headers)?)
     })
-}
-
-/// A configured check that changes nothing.
-struct ReadOnly {
-    name: String,
-    way: Way,
-}
-
-enum Way {
-    Command { argv: Vec<String>, folder: std::path::PathBuf, timeout: Duration },
-    Probe(Arc<dyn Probe>),
-    PromQl(Pull),
-}
-
-impl Diagnostic for ReadOnly {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn run(&self) -> (bool, Output) {
-        match &self.way {
-            Way::Probe(probe) => {
-                let answered = probe.ask();
-                let detail = answered.detail.map(|detail| format!(": {detail}")).unwrap_or_default();
-                let said = format!("{} after {} ms{detail}", answered.health, answered.millis);
-                (answered.health == Health::Pass, Output::of(&said))
-            }
-            Way::PromQl(pull) => match pull.pull() {
-                Ok(samples) => {
-                    let lines = samples.iter().map(|sample| format!("{}\n", sample.value));
-                    (true, Output::of(&lines.collect::<String>()))
-                }
-                Err(fault) => (false, Output::of(&fault.to_string())),
-            },
-            Way::Command { argv, folder, timeout } => {
-                let task = Task {
-                    program: OsString::from(argv.first().cloned().unwrap_or_default()),
-                    arguments: argv.iter().skip(1).map(OsString::from).collect(),
-                    folder: folder.clone(),
-                    environment: Vec::new(),
-                    input: Vec::new(),
-                    deadline: *timeout,
-                    output: 64 * 1024,
-                };
-                match run(&task) {
-                    Ok(done) => {
-                        let said = [done.output, done.errors].concat();
-                        (done.end == TaskEnd::Exited(0), Output::of(&String::from_utf8_lossy(&said)))
-                    }
-                    Err(fault) => (false, Output::of(&fault.to_string())),
-                }
-            }
-        }
-    }
 }

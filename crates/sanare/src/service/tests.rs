@@ -2,6 +2,7 @@
 
 mod calls;
 mod clock;
+mod checks;
 mod courier;
 mod dying;
 mod intake;

@@ -338,6 +338,10 @@ fn diagnostics_change_nothing() {
     assert!(diagnostic("argv = [\"/bin/df\"]\nread_only = true\nprobe = \"score\"").contains("does one thing"));
     assert_eq!(diagnostic("probe = \"score\""), "fine");
     assert!(diagnostic("probe = \"x\"").contains("there is no probe `x`"));
+    let registry = "registry = \"main\"\nmodel = \"fraud\"\nalias = \"champion\"";
+    assert!(diagnostic(registry).contains("there is no [registry.main]"));
+    assert!(diagnostic("registry = \"main\"").contains("`service.fraud.diagnostic.model`: is missing"));
+    assert!(diagnostic(&format!("{registry}\nprobe = \"score\"")).contains("does one thing"));
     assert!(diagnostic("promql = \"up\"\nprometheus = \"main\"").contains("there is no [prometheus.main]"));
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::model::NamedModel;
 use super::reader::{Address, HeaderValue, Table};
 use super::rule::kind;
 use crate::service::kind::IncidentKind;
@@ -65,6 +66,8 @@ pub enum Check {
     },
     /// A configured probe.
     Probe(String),
+    /// A look at where an alias is.
+    Registry(NamedModel),
 }
 
 /// A read-only check.
@@ -133,13 +136,23 @@ pub(super) fn diagnostic(mut table: Table<'_>) -> Option<DiagnosticSettings> {
     let promql = table.text("promql", 4_000);
     let probe = table.text("probe", 63);
     let timeout = table.duration("timeout", 10_000, 5 * MINUTE).unwrap_or(30 * SECOND);
-    let ways = ["argv", "url", "promql", "probe"].iter().filter(|key| table.has(key)).count();
+    let named = ["registry", "model", "alias"].map(|key| table.text(key, 100));
+    let ways = ["argv", "url", "promql", "probe", "registry"].iter().filter(|key| table.has(key)).count();
     if ways != 1 {
-        table.trouble("id", "does one thing", "write one of argv, url, promql, probe");
+        table.trouble("id", "does one thing", "write one of argv, url, promql, probe, registry");
     }
     if table.has("argv") && !read_only {
         table.trouble("argv", "nobody has said that this program changes nothing", "write read_only = true if so");
     }
+    if table.has("registry") || table.has("model") || table.has("alias") {
+        for (key, text) in ["registry", "model", "alias"].into_iter().zip(&named) {
+            table.needed(key, text.as_ref());
+        }
+    }
+    let registry = match named {
+        [Some(registry), Some(model), Some(alias)] => Some(Check::Registry(NamedModel { registry, model, alias })),
+        _ => None,
+    };
     if table.has("promql") {
         table.needed("prometheus", prometheus.as_ref());
     }
@@ -147,7 +160,8 @@ pub(super) fn diagnostic(mut table: Table<'_>) -> Option<DiagnosticSettings> {
         .map(Check::Command)
         .or_else(|| address.map(|address| Check::Http(address, headers)))
         .or_else(|| Some(Check::PromQl { prometheus: prometheus?, promql: promql? }))
-        .or_else(|| probe.map(Check::Probe));
+        .or_else(|| probe.map(Check::Probe))
+        .or(registry);
     let (id, kinds) = (table.needed("id", id), table.needed("kinds", kinds));
     let line = table.line();
     table.finish();

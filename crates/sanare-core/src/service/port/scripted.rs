@@ -16,7 +16,7 @@ use crate::service::kind::IncidentKind;
 use crate::service::moment::Moment;
 use crate::service::name::{Application, Component};
 use crate::service::port::{
-    Acted, Adapter, Agent, AgentCall, Answered, Availability, Diagnostic, Fitting, House, Intent, Probe, Watched,
+    Acted, Adapter, Agent, AgentCall, Answered, Availability, Diagnostic, Fitting, Found, House, Intent, Probe, Watched,
 };
 use crate::service::proposal::{AgentResult, Params};
 use crate::service::receipt::{Purpose, Receipt, WorldState};
@@ -178,6 +178,8 @@ pub struct ScriptedDiagnostic {
     pub name: String,
     /// What it writes.
     pub output: String,
+    /// Whether it ends as it should.
+    pub succeeds: bool,
 }
 
 impl Diagnostic for ScriptedDiagnostic {
@@ -185,8 +187,9 @@ impl Diagnostic for ScriptedDiagnostic {
         &self.name
     }
 
-    fn run(&self) -> (bool, Output) {
-        (true, Output::of(&self.output))
+    fn run(&self) -> Found {
+        let number = self.output.parse().ok();
+        Found { succeeded: self.succeeds, number, output: Output::of(&self.output) }
     }
 }
 

@@ -3,7 +3,6 @@
 use sanare_core::incident::Mode;
 use sanare_core::outcome::Outcome;
 use sanare_core::policy::Verdict;
-use sanare_core::service::context::DiagnosticOutput;
 use sanare_core::service::policy;
 use sanare_core::service::port::{Availability, Fitting, Intent};
 use sanare_core::service::proposal::Params;
@@ -11,10 +10,11 @@ use sanare_core::service::receipt::{ActKey, Purpose};
 use sanare_core::service::step::{Checked, Closed, Judged, Proposed, Step};
 use sanare_core::service::target::Identity;
 use sanare_core::service::verification::changes;
-use sanare_core::service::word::{IncidentFlag, VerificationOutcome};
+use sanare_core::service::word::IncidentFlag;
 use sanare_core::service::{Action, GateCheck, GateReport, NotMade};
 use serde_json::json;
 
+use super::examine::examine;
 use super::gather::{after_others, gather};
 use super::judge::refused;
 use crate::service::offer::{House, binding, case, fitting, owed};
@@ -23,7 +23,7 @@ use crate::service::turn::{Next, Turn};
 /// Runs a diagnostic, or the gates of an application action.
 pub(crate) fn check(turn: &mut Turn<'_>, judged: Judged) -> Result<Next, NotMade> {
     if let Params::Diagnostic { name } = &judged.proposed.proposal.params {
-        return diagnosed(turn, name);
+        return examine(turn, name);
     }
     let gates = report(turn, &judged.proposed);
     if let Some(failed) = gates.first_failure() {
@@ -57,20 +57,6 @@ pub(crate) fn check(turn: &mut Turn<'_>, judged: Judged) -> Result<Next, NotMade
 
 fn words(verdict: Verdict) -> &'static str {
     if verdict == Verdict::Permit { "done" } else { "asked for" }
-}
-
-/// A configured check changes nothing: its output is evidence for the next round.
-fn diagnosed(turn: &mut Turn<'_>, name: &str) -> Result<Next, NotMade> {
-    let at = turn.now();
-    let (succeeded, output) = match turn.world.house.diagnostic(name) {
-        Some(diagnostic) => diagnostic.run(),
-        None => (false, sanare_core::service::Output::of("it is not configured any more")),
-    };
-    let summary = format!("the check {name} {}", if succeeded { "answered" } else { "did not end as it should" });
-    turn.run.diagnostics.push(DiagnosticOutput { name: name.to_owned(), at, succeeded, output });
-    let outcome = VerificationOutcome::Inconclusive;
-    turn.attempted(Action::RunDiagnostic, outcome, &summary, None, Some(name.to_owned()), at);
-    gather(turn)
 }
 
 fn report(turn: &Turn<'_>, proposed: &Proposed) -> GateReport {

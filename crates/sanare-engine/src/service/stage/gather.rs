@@ -69,7 +69,9 @@ pub(crate) fn after_others(turn: &mut Turn<'_>, action: Action, why: &str) -> Re
 fn frozen(turn: &Turn<'_>) -> Result<Context, NotMade> {
     let (incident, world) = (&turn.incident, turn.world);
     let ids: Vec<_> = incident.evidence.iter().map(|evidence| evidence.observation.clone()).collect();
-    let evidence = world.store.observations(&ids)?;
+    let mut evidence = world.store.observations(&ids)?;
+    // What a check has just said is stored with this very step.
+    evidence.extend(turn.change.observations.iter().filter(|seen| ids.contains(&seen.id)).cloned());
     let mut recent = world.store.recent(&incident.application, RECENT)?;
     recent.retain(|seen| !ids.contains(&seen.id));
     let parts = Parts {
