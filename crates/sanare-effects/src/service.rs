@@ -14,6 +14,7 @@ pub mod command;
 pub mod diagnostic;
 pub mod follow;
 pub mod http;
+pub mod job;
 pub mod message;
 pub mod mlflow;
 pub mod probe;

@@ -13,6 +13,7 @@ mod gather;
 mod gate;
 mod hands;
 mod healer;
+mod jobs;
 mod house;
 mod memoir;
 mod logs;

@@ -6,6 +6,7 @@
 mod check;
 mod drift;
 mod keeping;
+mod job;
 mod log;
 mod map;
 mod notify;
@@ -38,6 +39,7 @@ use crate::settings::{SettingsFile, Trouble};
 
 pub use check::{Obstacle, obstacles};
 pub use drift::{ColumnSettings, DriftSettings};
+pub use job::{JobSettings, JobWay, WorkflowSettings};
 pub use keeping::HeadsSettings;
 pub use log::LogSettings;
 pub use map::{AlertMap, find};
@@ -351,6 +353,7 @@ impl ServiceSettings {
             let undo = match &target.adapter {
                 AdapterSettings::Command { undo_argv, .. } => Some(undo_argv.is_some()),
                 AdapterSettings::Http(request) => Some(request.undo_request.is_some()),
+                AdapterSettings::Workflow(_) => Some(false),
                 AdapterSettings::Callback | AdapterSettings::Mlflow { .. } => None,
             };
             if target.declared.reversible == Some(true) && undo == Some(false) {

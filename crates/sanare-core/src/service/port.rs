@@ -9,6 +9,7 @@ use super::declaration::Declaration;
 use super::diagnosis::AgentFailure;
 use super::gates::GateCheck;
 use super::incident::Incident;
+use super::job::{Following, JobState};
 use super::kind::IncidentKind;
 use super::moment::Moment;
 use super::name::{Application, Component};
@@ -51,6 +52,16 @@ pub trait Adapter: Send + Sync {
 
     /// What the world says of an act that was begun (S91). Nothing is changed.
     fn state(&self, receipt: &Receipt) -> WorldState;
+
+    /// How the jobs are followed that its acts begin (S88); nothing where an act is over when it returns.
+    fn follows(&self) -> Option<Following> {
+        None
+    }
+
+    /// How the job of an act stands, by the reference that the act has given. Nothing is changed.
+    fn job(&self, _receipt: &Receipt, _job: Option<&str>) -> JobState {
+        JobState::CannotTell(Text::of("it is not followed"))
+    }
 }
 
 /// Whether an adapter can be used now.

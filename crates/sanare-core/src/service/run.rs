@@ -56,9 +56,9 @@ pub struct Run {
     pub wait_until: Option<Moment>,
     /// When it began.
     pub began: Moment,
-    /// Microseconds that it has waited for people.
+    /// Microseconds that it has waited for people and jobs.
     pub waited: u64,
-    /// Since when it waits for people.
+    /// Since when it waits for a person or a job.
     pub waiting_since: Option<Moment>,
 }
 
@@ -85,7 +85,14 @@ impl Run {
         }
     }
 
-    /// Microseconds of active time: waiting for people is not counted.
+    /// The wait for a person or a job is over.
+    pub fn end_wait(&mut self, now: Moment) {
+        if let Some(since) = self.waiting_since.take() {
+            self.waited += now.since(since);
+        }
+    }
+
+    /// Microseconds of active time: waiting for people and jobs is not counted.
     pub fn active(&self, now: Moment) -> u64 {
         let waiting = self.waiting_since.map_or(0, |since| now.since(since));
         now.since(self.began).saturating_sub(self.waited).saturating_sub(waiting)

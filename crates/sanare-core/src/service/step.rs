@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use super::approval::{Approval, Binding};
 use super::diagnosis::Diagnosis;
 use super::gates::GateReport;
+use super::job::Job;
 use super::moment::Moment;
 use super::policy::Case;
 use super::proposal::{Advice, Proposal};
@@ -118,6 +119,9 @@ pub struct Applied {
     pub extended: bool,
     /// What the serving probe said since.
     pub asked: Vec<Asked>,
+    /// The job that it began, until that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Job>,
 }
 
 /// An act that is being taken back.
@@ -236,7 +240,12 @@ impl Step {
             Self::Approved(step, approval) => json!({ "approval": approval, "binding": step.binding.digest() }),
             Self::Prepared(step, receipt) => json!({ "receipt": receipt, "binding": step.binding.digest() }),
             Self::Applied(step) => {
-                json!({ "receipt": step.receipt, "acted_at": step.acted_at, "extended": step.extended })
+                let mut payload =
+                    json!({ "receipt": step.receipt, "acted_at": step.acted_at, "extended": step.extended });
+                if let Some(job) = &step.job {
+                    payload["job"] = json!(job);
+                }
+                payload
             }
             Self::Undoing(step) => {
                 json!({ "receipt": step.applied.receipt, "undo": step.undo, "why": step.why, "by": step.by })

@@ -42,6 +42,8 @@ pub struct Answered {
     pub whole: bool,
     /// Seconds that it has lain in a cache.
     pub age: Option<u64>,
+    /// Where the server says that something is, as it was written; nothing is followed.
+    pub location: Option<String>,
     /// Seconds that the server asks to wait.
     pub retry_after: Option<u64>,
     /// Whether the connection may be used again.
@@ -127,6 +129,7 @@ struct Head {
     close: bool,
     retry_after: Option<u64>,
     age: Option<u64>,
+    location: Option<String>,
 }
 
 fn answer<S: Read>(reader: &mut Reader<'_, S>, limits: Limits) -> Result<Answered, CallFault> {
@@ -164,7 +167,7 @@ fn answer<S: Read>(reader: &mut Reader<'_, S>, limits: Limits) -> Result<Answere
     }
     let reusable = whole && !head.close && reader.at == reader.buffer.len();
     let incoming = Incoming { status: head.status, body };
-    Ok(Answered { incoming, whole, age: head.age, retry_after: head.retry_after, reusable })
+    Ok(Answered { incoming, whole, age: head.age, location: head.location, retry_after: head.retry_after, reusable })
 }
 
 struct Reader<'a, S> {
@@ -310,6 +313,7 @@ impl Head {
             // Seconds only: a date would need a clock that agrees with the server's.
             "retry-after" => self.retry_after = value.parse().ok(),
             "age" => self.age = value.parse().ok(),
+            "location" => self.location = Some(value.to_owned()),
             _ => {}
         }
         Ok(())

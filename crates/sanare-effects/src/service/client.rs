@@ -42,6 +42,8 @@ pub(super) struct Answer {
     /// Whether the body is there as a whole.
     pub whole: bool,
     pub age: Option<u64>,
+    /// Where it says that something is.
+    pub location: Option<String>,
 }
 
 impl Call<'_> {
@@ -77,6 +79,7 @@ impl Call<'_> {
                 body: answered.incoming.body,
                 whole: answered.whole,
                 age: answered.age,
+                location: answered.location,
             }),
             Err(failed) => Reply::Lost(failed.fault),
         }

@@ -5,16 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sanare_core::service::Invalid;
 use sanare_core::service::declaration::Declaration;
 use sanare_core::service::gates::GateCheck;
+use sanare_core::service::job::{Following, JobState};
 use sanare_core::service::port::{Acted, Adapter, Availability, Intent, Probe};
 use sanare_core::service::receipt::{Purpose, Receipt, WorldState};
 use sanare_core::service::target::Identity;
 use sanare_core::service::text::Output;
 use sanare_core::service::word::Effect;
+use sanare_core::service::{Invalid, Text};
 
 use super::adapter::{availability, fenced, identity_of, told, without_dry_run};
+use super::job::Job;
 use super::{fill, world};
 use crate::task::{Task, TaskEnd, run};
 use crate::trial::PrivateFolder;
@@ -25,7 +27,7 @@ const OUTPUT: usize = 64 * 1024;
 const NOT_STARTED: i32 = 75;
 
 /// What an owner wrote of a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// An absolute program and its arguments; an argument may be a placeholder as a whole.
     pub argv: Vec<String>,
@@ -35,6 +37,8 @@ pub struct Settings {
     pub environment: Vec<String>,
     /// Whether a failure is sure to have changed nothing.
     pub clean_failures: bool,
+    /// How the job is followed that it begins; its name is the first line that it writes.
+    pub job: Option<Job>,
 }
 
 /// A command.
@@ -182,11 +186,27 @@ impl Adapter for Command {
             TaskEnd::Exited(_) | TaskEnd::Killed(_) | TaskEnd::TimedOut | TaskEnd::Unknown => Effect::Unknown,
         };
         let text = [String::from_utf8_lossy(&done.output), String::from_utf8_lossy(&done.errors)].concat();
-        Acted { output: Output::of(&text), ..Acted::plain(effect) }
+        let said = Acted { output: Output::of(&text), ..Acted::plain(effect) };
+        match (&self.settings.job, Job::written(&done.output)) {
+            (Some(_), Some(name)) if effect == Effect::Done => Acted { reference: Some(Text::of(&name)), ..said },
+            (Some(_), None) if effect == Effect::Done => Acted { effect: Effect::Unknown, ..said },
+            _ => said,
+        }
     }
 
     fn state(&self, receipt: &Receipt) -> WorldState {
         world::compare(receipt, &self.identity())
+    }
+
+    fn follows(&self) -> Option<Following> {
+        self.settings.job.as_ref().map(|job| job.following)
+    }
+
+    fn job(&self, receipt: &Receipt, job: Option<&str>) -> JobState {
+        match &self.settings.job {
+            Some(settings) => settings.state(receipt, job),
+            None => JobState::CannotTell(Text::of("it is not followed")),
+        }
     }
 }
 

@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sanare_core::service::Invalid;
 use sanare_core::service::declaration::Declaration;
 use sanare_core::service::gates::GateCheck;
+use sanare_core::service::job::{Following, JobState};
 use sanare_core::service::port::{Acted, Adapter, Availability, Intent, Probe};
 use sanare_core::service::receipt::{Purpose, Receipt, WorldState};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::text::Output;
 use sanare_core::service::word::Effect;
+use sanare_core::service::{Invalid, Text};
 
 use super::adapter::{availability, fenced, identity_of, told, without_dry_run};
 use super::begin::begin;
 use super::client::{Answer, Call, Reply, reachable};
 use super::endpoint::Endpoint;
+use super::job::{Job, Way};
 use super::pointer::{is_pointer, text_at};
 use super::{fill, world};
 
@@ -43,6 +45,8 @@ pub struct Settings {
     pub success: Vec<u16>,
     /// Where a job is asked for after 202.
     pub poll: Option<Poll>,
+    /// How the job is followed that it begins.
+    pub job: Option<Job>,
     /// The mark that goes into `If-Match`.
     pub if_match: Option<Mark>,
     /// Whether a 5xx is sure to have changed nothing.
@@ -75,6 +79,7 @@ impl Settings {
             body: None,
             success: vec![200, 201, 204],
             poll: None,
+            job: None,
             if_match: None,
             clean_failures: false,
             undo: None,
@@ -131,6 +136,14 @@ impl Http {
     fn judge(&self, settings: &Settings, answer: &Answer, end: Instant) -> Acted {
         let said =
             |effect| Acted { output: Output::of(&String::from_utf8_lossy(&answer.body)), ..Acted::plain(effect) };
+        if let Some(job) = &settings.job
+            && (answer.status == 202 || settings.success.contains(&answer.status))
+        {
+            return match job.named(answer) {
+                Ok(name) => Acted { reference: name.as_deref().map(Text::of), ..said(Effect::Done) },
+                Err(why) => told(Effect::Unknown, why),
+            };
+        }
         match answer.status {
             202 => match &settings.poll {
                 Some(poll) => follow(poll, end),
@@ -264,7 +277,27 @@ impl Adapter for Http {
     }
 
     fn state(&self, receipt: &Receipt) -> WorldState {
-        world::compare(receipt, &self.identity())
+        // Where a run shows the receipt, it was begun by it.
+        match &self.settings.job {
+            Some(job) if matches!(job.way, Way::Listed(_)) && receipt.key.purpose == Purpose::Act => {
+                match job.state(receipt, None) {
+                    JobState::Missing | JobState::CannotTell(_) => WorldState::CannotTell,
+                    _ => WorldState::After,
+                }
+            }
+            _ => world::compare(receipt, &self.identity()),
+        }
+    }
+
+    fn follows(&self) -> Option<Following> {
+        self.settings.job.as_ref().map(|job| job.following)
+    }
+
+    fn job(&self, receipt: &Receipt, job: Option<&str>) -> JobState {
+        match &self.settings.job {
+            Some(settings) => settings.state(receipt, job),
+            None => JobState::CannotTell(Text::of("it is not followed")),
+        }
     }
 }
 

@@ -131,6 +131,7 @@ fn rebuilt(records: &[Record], receipt: &Receipt) -> Option<Applied> {
         acted_at: receipt.started_at.unwrap_or(receipt.intended_at),
         extended: false,
         asked: Vec::new(),
+        job: None,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What may be offered to an agent, and what policy judges by: looked at anew each time.
 
+use sanare_core::id::Id;
 use sanare_core::incident::Mode;
 use sanare_core::policy::Policy;
 use sanare_core::policy::stricter;
@@ -8,13 +9,14 @@ use sanare_core::service::approval::Binding;
 use sanare_core::service::attempt::{application_attempts, spent, tried};
 use sanare_core::service::confidence::{FigureKey, Record};
 use sanare_core::service::context::{LiveSpan, Standing};
+use sanare_core::service::job::longest;
 use sanare_core::service::limits::{Planned, counts, rest_left};
 use sanare_core::service::moment::DAY;
 use sanare_core::service::name::Version;
 use sanare_core::service::policy::{Case, Numbers};
 use sanare_core::service::port::{Availability, Fitting};
 use sanare_core::service::proposal::Params;
-use sanare_core::service::step::Proposed;
+use sanare_core::service::step::{Proposed, Step};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::{Action, Declaration, GateReport, Moment};
 
@@ -66,12 +68,27 @@ pub(crate) fn fitting<'a>(turn: &Turn<'a>, action: Action) -> Result<(Fitting<'a
     if let Availability::Unavailable(why) = fitting.adapter.available() {
         return Err(why.to_string());
     }
+    if let Some(open) = open_request(turn, &fitting)? {
+        return Err(open);
+    }
     let params = match action {
         Action::RestartComponent => Params::Restart { component: fitting.component.clone() },
         Action::RollbackModel => rollback(&turn.world.house.versions(&turn.incident))?,
         _ => Params::Empty,
     };
     Ok((fitting, params))
+}
+
+/// Why a request is not made again yet: where nobody can say how its job stands, it counts as under way for as long as one
+/// may be (S88).
+fn open_request(turn: &Turn<'_>, fitting: &Fitting<'_>) -> Result<Option<String>, String> {
+    let declaration = fitting.adapter.declaration();
+    let (action, target) = (declaration.action, &declaration.target);
+    let Some(longest) = longest(action).filter(|_| fitting.adapter.follows().is_none()) else { return Ok(None) };
+    let acts = turn.world.store.acts(turn.now().minus(longest)).map_err(|fault| fault.to_string())?;
+    let own = |receipt: &Id| matches!(&turn.run.step, Step::Prepared(_, id) if id == receipt);
+    let open = acts.iter().rfind(|act| act.action == action && act.target == *target && !own(&act.receipt));
+    Ok(open.map(|act| format!("{action} was asked for at {}, and may still be under way", act.at)))
 }
 
 /// From the version that is live to the newest other one that is known as good (S87).
@@ -187,6 +204,8 @@ pub(crate) fn case_and_limits(
                     told(&[Mark::ServedVersion]) && (!has_alias || told(&[Mark::AliasVersion]))
                 }
                 Action::RequestRedeployment => told(&[Mark::Revision]),
+                // What comes of it is seen by its job, which changes nothing that is live.
+                Action::RequestRetraining => fitting.adapter.follows().is_some(),
                 _ => false,
             };
             case.gate_skipped = gates

@@ -10,6 +10,7 @@ pub(crate) mod approve;
 pub(crate) mod wait;
 pub(crate) mod prepare;
 pub(crate) mod act;
+pub(crate) mod follow;
 pub(crate) mod verify;
 pub(crate) mod undo;
 pub(crate) mod tell;

@@ -233,6 +233,7 @@ fn script(policy: &str) -> Script {
         state: None,
         reachable: true,
         precondition: None,
+        jobs: Vec::new(),
     };
     let text = "kind = \"error_rate_high\"\n";
     Script {

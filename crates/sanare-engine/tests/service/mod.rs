@@ -8,11 +8,13 @@ mod handover;
 mod hooked;
 mod injection;
 mod invariants;
+mod jobs;
 mod properties;
 mod stop;
 mod theatre;
 mod together;
 mod transcript;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -22,6 +22,7 @@ fn target(action: Action) -> impl Strategy<Value = Target> {
         "panics",
         "acts_panics",
     ]);
+    let jobs = prop::sample::select(vec!["running", "done 43", "failed", "missing", "many", "cannot_tell"]);
     let state = prop::option::of(prop::sample::select(sanare_core::service::WorldState::ALL.to_vec()));
     let precondition = prop::option::weighted(0.3, prop::sample::select(vec!["passed", "failed", "skipped"]));
     (
@@ -33,17 +34,25 @@ fn target(action: Action) -> impl Strategy<Value = Target> {
         state,
         prop::bool::weighted(0.9),
         precondition,
+        prop::collection::vec(jobs, 0..3),
     )
-        .prop_map(move |(fence, idempotent, reversible, of, reactions, state, reachable, precondition)| Target {
-            action,
-            fence,
-            idempotent,
-            reversible,
-            of,
-            reactions: reactions.into_iter().map(str::to_owned).collect(),
-            state,
-            reachable,
-            precondition: precondition.map(str::to_owned),
+        .prop_map(move |(fence, idempotent, reversible, of, reactions, state, reachable, precondition, jobs)| {
+            Target {
+                action,
+                fence,
+                idempotent,
+                reversible,
+                of,
+                reactions: reactions.into_iter().map(str::to_owned).collect(),
+                state,
+                reachable,
+                precondition: precondition.map(str::to_owned),
+                jobs: if sanare_core::service::job::longest(action).is_some() {
+                    jobs.into_iter().map(str::to_owned).collect()
+                } else {
+                    Vec::new()
+                },
+            }
         })
 }
 

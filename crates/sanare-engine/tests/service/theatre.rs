@@ -15,14 +15,13 @@ use sanare_core::service::confidence::Caps;
 use sanare_core::service::context::{LiveSpan, MovedBy, RegistryView, Standing};
 use sanare_core::service::declaration::{Blast, Declaration, Undo, Written};
 use sanare_core::service::moment::{HOUR, MINUTE, Moment};
-use sanare_core::service::port::scripted::{
-    HandClock, Reaction, ScriptedAdapter, ScriptedAgent, ScriptedDiagnostic, ScriptedHouse, ScriptedProbe,
-};
+use sanare_core::service::port::scripted::{HandClock, ScriptedAdapter, ScriptedAgent, ScriptedHouse, ScriptedProbe};
 use sanare_core::service::rules::RulesAgent;
 use sanare_core::service::verification::{Guard, Guarded, Seen};
 use sanare_core::service::{
-    Action, Advice, Application, Component, Condition, Draft, Effect, GateCheck, Identity, IncidentFlag, IncidentKind,
-    Mark, Observation, ObservedValue, ServiceStore, Signal, Source, Stamp, TargetKey, Text, Trust, Version, WorldState,
+    Action, Advice, Application, Component, Condition, Draft, Following, GateCheck, Identity, IncidentFlag,
+    IncidentKind, Mark, Observation, ObservedValue, ServiceStore, Signal, Source, Stamp, TargetKey, Text, Trust,
+    Version, WorldState,
 };
 use sanare_engine::service::{Loop, Reported, Symptom, World};
 use sanare_store::Memory;
@@ -30,6 +29,8 @@ use serde::Deserialize;
 
 use super::hooked::Hooked;
 use super::transcript::{ending, line};
+pub use super::words::reaction;
+use super::words::{diagnostic, job};
 
 /// A script.
 #[derive(Clone, Debug, Deserialize)]
@@ -102,6 +103,10 @@ pub struct Target {
     pub reachable: bool,
     /// A precondition and what it answers: `passed`, `failed`, `skipped`.
     pub precondition: Option<String>,
+    /// How its job stands each time that it is asked for, once a minute: `running`, `done`, `done 43`, `failed`, `missing`,
+    /// `many`, `cannot_tell`. Without any no job is followed.
+    #[serde(default)]
+    pub jobs: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -402,17 +407,6 @@ impl Stage {
     }
 }
 
-/// `NAME` says that all is known, `NAME=TEXT` says the text, and `NAME=!TEXT` does not end as it should.
-fn diagnostic(word: &str) -> ScriptedDiagnostic {
-    let (name, output) = word.split_once('=').unwrap_or((word, ""));
-    let told = format!("all is known about {name}");
-    let (succeeds, output) = match output.strip_prefix('!') {
-        Some(rest) => (false, rest),
-        None => (true, if output.is_empty() { told.as_str() } else { output }),
-    };
-    ScriptedDiagnostic { name: name.to_owned(), output: output.to_owned(), succeeds }
-}
-
 pub fn symptom(kind: IncidentKind, condition: Condition, evidence: Vec<(Observation, f64)>) -> Symptom {
     Symptom {
         about: Vec::new(),
@@ -460,7 +454,12 @@ fn adapter(target: &Target) -> ScriptedAdapter {
         .with(Mark::StartTime, "start 0")
         .with(Mark::AliasVersion, "42")
         .with(Mark::ServedVersion, "42");
-    let adapter = ScriptedAdapter::new(declaration, identity);
+    let mut adapter = ScriptedAdapter::new(declaration, identity);
+    if !target.jobs.is_empty() {
+        let within = sanare_core::service::job::longest(target.action).unwrap_or(HOUR);
+        adapter.follows = Some(Following { every: MINUTE, within });
+        *adapter.jobs.lock().unwrap() = target.jobs.iter().map(|word| job(word)).collect();
+    }
     *adapter.state.lock().unwrap() = target.state;
     *adapter.reactions.lock().unwrap() = target.reactions.iter().map(|word| reaction(word)).collect();
     if !target.reachable {
@@ -476,19 +475,6 @@ fn adapter(target: &Target) -> ScriptedAdapter {
         })
         .collect();
     adapter
-}
-
-pub fn reaction(word: &str) -> Reaction {
-    match word.split_once(':') {
-        Some(("acts_says", effect)) => Reaction::ActsAndSays(Effect::parse(effect).unwrap()),
-        Some(("says", effect)) => Reaction::Says(Effect::parse(effect).unwrap()),
-        _ => match word {
-            "obeys" => Reaction::Obeys,
-            "panics" => Reaction::Panics,
-            "acts_panics" => Reaction::ActsAndPanics,
-            other => panic!("unknown reaction {other}"),
-        },
-    }
 }
 
 /// `rules`, `panics`, `fails`, `silent`, `foreign` (answers of another incident), `unoffered`, `made_up` (cites what it was

@@ -39,6 +39,7 @@ pub fn line(record: &Record) -> String {
         "verified" => format!("{}: {}", text("/outcome"), text("/why")),
         "not_begun" | "undoing" | "changed_by_others" => text("/why"),
         "recovered" => text("/world"),
+        "job" => text("/state"),
         "held" => format!("{} by {}", text("/held"), text("/by")),
         "retried" => format!("by {}", text("/by")),
         "closed_by_hand" | "acknowledged" | "false_alarm" => format!("by {}", text("/by")),

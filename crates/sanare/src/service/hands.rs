@@ -25,6 +25,7 @@ use sanare_effects::service::{Endpoint, Secret, command, http, mlflow, probe, pr
 
 use super::courier::{self, Route};
 use super::healer::locked;
+use super::jobs;
 use super::logs::Files;
 use super::setup::{Setup, trouble};
 
@@ -272,17 +273,22 @@ impl Hands {
         let hand = |adapter: Arc<dyn Adapter>, probe| Some(Hand { adapter, kind, probe, component });
         Ok(match &target.adapter {
             AdapterSettings::Callback => None,
-            AdapterSettings::Command { argv, undo_argv, env, clean_failures } => {
+            AdapterSettings::Command { argv, undo_argv, env, clean_failures, job } => {
                 let settings = command::Settings {
                     argv: argv.clone(),
                     undo: undo_argv.clone(),
                     environment: env.clone(),
                     clean_failures: *clean_failures,
+                    job: job.as_ref().map(|job| jobs::job(job, &BTreeMap::new())).transpose()?,
                 };
                 hand(Arc::new(command::Command::new(settings, checked()?, identity.clone())?), identity)
             }
             AdapterSettings::Http(request) => {
                 hand(Arc::new(http::Http::new(http_settings(request)?, checked()?, identity.clone())?), identity)
+            }
+            AdapterSettings::Workflow(workflow) => {
+                let settings = jobs::dispatch(workflow)?;
+                hand(Arc::new(http::Http::new(settings, checked()?, identity.clone())?), identity)
             }
             AdapterSettings::Mlflow { registry, model, alias, then, served } => {
                 let server = configuration.registries.get(registry);
@@ -454,6 +460,7 @@ fn http_settings(request: &HttpSettings) -> Result<http::Settings, Invalid> {
         body: request.body.clone(),
         success: request.success.clone(),
         poll,
+        job: request.job.as_ref().map(|job| jobs::job(job, &request.headers)).transpose()?,
         if_match: request.if_match,
         clean_failures: request.clean_failures,
         undo: match &request.undo_request {

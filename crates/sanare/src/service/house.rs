@@ -12,6 +12,7 @@ use sanare_core::port::Clock;
 use sanare_core::service::config::{Bound, ProbeRole, RuleSettings, ServiceSettings};
 use sanare_core::service::context::{LiveSpan, MovedBy, RegistryView};
 use sanare_core::service::history::{Marked, WentLive, spans};
+use sanare_core::service::job::JOBS;
 use sanare_core::service::observation::CHECKS;
 use sanare_core::service::port::{Diagnostic, Fitting, House, Watched};
 use sanare_core::service::profile::Role;
@@ -319,7 +320,7 @@ impl House for LiveHouse {
         }));
         if signals.is_empty() {
             // What opened it without a rule: each reading of its evidence's signals that comes is one more sign of life.
-            let comes = |one: &Observation| one.source.as_str() != CHECKS;
+            let comes = |one: &Observation| ![CHECKS, JOBS].contains(&one.source.as_str());
             let mut names: Vec<_> = opened.into_iter().filter(comes).map(|one| one.signal).collect();
             names.sort();
             names.dedup();

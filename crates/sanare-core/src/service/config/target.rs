@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::job::{self, JobSettings, WorkflowSettings};
 use super::probe::{Method, pointer};
 use super::reader::{Address, HeaderValue, Table};
 use crate::service::action::Action;
@@ -45,9 +46,13 @@ pub enum AdapterSettings {
         env: Vec<String>,
         /// Whether a failure of it surely changed nothing.
         clean_failures: bool,
+        /// How the job is followed that it begins.
+        job: Option<JobSettings>,
     },
     /// A request.
     Http(Box<HttpSettings>),
+    /// A workflow that is dispatched.
+    Workflow(Box<WorkflowSettings>),
     /// A function of the program that is watched.
     Callback,
     /// An alias of an MLflow registry.
@@ -71,6 +76,7 @@ impl AdapterSettings {
         match self {
             Self::Command { .. } => "command",
             Self::Http(_) => "http",
+            Self::Workflow(_) => "workflow",
             Self::Callback => "callback",
             Self::Mlflow { .. } => "mlflow",
         }
@@ -92,6 +98,8 @@ pub struct HttpSettings {
     pub success: Vec<u16>,
     /// Where a 202 is followed to its end.
     pub poll: Option<PollSettings>,
+    /// How the job is followed that it begins.
+    pub job: Option<JobSettings>,
     /// The mark that goes into `If-Match`.
     pub if_match: Option<Mark>,
     /// Whether an answer of 5xx surely changed nothing.
@@ -115,7 +123,7 @@ pub struct PollSettings {
 
 /// Adapters that are planned, so that naming one says more than "unknown".
 const PLANNED: [&str; 3] = ["systemd", "docker", "kubernetes"];
-const BUILT: [&str; 4] = ["command", "http", "callback", "mlflow"];
+const BUILT: [&str; 5] = ["command", "http", "workflow", "callback", "mlflow"];
 /// What an argument or body may stand for.
 const PLACEHOLDERS: [&str; 4] = ["{application}", "{component}", "{version}", "{receipt}"];
 
@@ -160,14 +168,19 @@ fn target(
     let declared = declared(&mut table, instances);
     let physical = table.name::<TargetKey>("physical");
     let adapter = match word.as_str() {
-        "command" => command(&mut table),
+        "command" => command(&mut table, action),
+        "workflow" => job::workflow(&mut table, action).map(|one| AdapterSettings::Workflow(Box::new(one))),
         "http" => http(&mut table).map(|request| {
+            let job = job::job(&mut table, action, false);
+            if job.is_some() && request.poll.is_some() {
+                table.trouble("poll", "stands beside `job`", "a job is followed one way");
+            }
             let undo_request = table.table("undo_request").and_then(|mut undo| {
                 let request = http(&mut undo);
                 undo.finish();
                 request.map(Box::new)
             });
-            AdapterSettings::Http(Box::new(HttpSettings { undo_request, ..request }))
+            AdapterSettings::Http(Box::new(HttpSettings { undo_request, job, ..request }))
         }),
         "callback" => Some(AdapterSettings::Callback),
         "mlflow" => mlflow(&mut table, action, registries),
@@ -201,6 +214,10 @@ fn key_of(
             let server = registries.get(registry).map(|server| server.address.base.authority()).unwrap_or_default();
             TargetKey::parse(format!("mlflow:{server}/{model}/{alias}"))
         }
+        AdapterSettings::Workflow(one) => {
+            let server = one.address.base.authority();
+            TargetKey::parse(format!("workflow:{server}/{}/{}", one.repository, one.workflow))
+        }
         _ => TargetKey::parse(format!("service:{application}/{component}")),
     }
 }
@@ -229,6 +246,11 @@ fn declared(table: &mut Table<'_>, instances: u32) -> Written {
 
 /// Program and arguments: an absolute path, placeholders as whole arguments only.
 pub(super) fn argv(table: &mut Table<'_>, key: &'static str) -> Option<Vec<String>> {
+    argv_with(table, key, &PLACEHOLDERS)
+}
+
+/// The same with placeholders of its own.
+pub(super) fn argv_with(table: &mut Table<'_>, key: &'static str, placeholders: &[&str]) -> Option<Vec<String>> {
     let argv = table.texts(key, 50)?;
     let Some(program) = argv.first() else {
         table.trouble(key, "is empty", "[\"/usr/bin/program\", \"argument\"]");
@@ -238,25 +260,26 @@ pub(super) fn argv(table: &mut Table<'_>, key: &'static str) -> Option<Vec<Strin
         table.trouble(key, format!("the program `{program}` is no absolute path"), "write it in full");
         return None;
     }
-    let braces = |text: &String| text.contains(['{', '}']) && !PLACEHOLDERS.contains(&text.as_str());
+    let braces = |text: &String| text.contains(['{', '}']) && !placeholders.contains(&text.as_str());
     if let Some(wrong) = argv.iter().find(|text| braces(text)) {
         table.trouble(
             key,
             format!("`{}` is no placeholder", crate::service::invalid::quoted(wrong)),
-            format!("a whole argument may be one of {}", PLACEHOLDERS.join(", ")),
+            format!("a whole argument may be one of {}", placeholders.join(", ")),
         );
         return None;
     }
     Some(argv)
 }
 
-fn command(table: &mut Table<'_>) -> Option<AdapterSettings> {
+fn command(table: &mut Table<'_>, action: Action) -> Option<AdapterSettings> {
+    let job = job::job(table, action, true);
     let argv = argv(table, "argv");
     let undo_argv = self::argv(table, "undo_argv");
     let env = table.texts("env", 50).unwrap_or_default();
     let clean_failures = table.flag("clean_failures").unwrap_or(false);
     let argv = table.needed("argv", argv)?;
-    Some(AdapterSettings::Command { argv, undo_argv, env, clean_failures })
+    Some(AdapterSettings::Command { argv, undo_argv, env, clean_failures, job })
 }
 
 fn http(table: &mut Table<'_>) -> Option<HttpSettings> {
@@ -272,7 +295,18 @@ fn http(table: &mut Table<'_>) -> Option<HttpSettings> {
         table.trouble("method", "a GET changes nothing", "POST, PUT, PATCH or DELETE");
     }
     let address = table.needed("url", address)?;
-    Some(HttpSettings { address, method, headers, body, success, poll, if_match, clean_failures, undo_request: None })
+    Some(HttpSettings {
+        address,
+        method,
+        headers,
+        body,
+        success,
+        poll,
+        job: None,
+        if_match,
+        clean_failures,
+        undo_request: None,
+    })
 }
 
 fn poll(mut table: Table<'_>) -> Option<PollSettings> {

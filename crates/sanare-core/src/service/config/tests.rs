@@ -109,7 +109,7 @@ fn an_adapter_that_is_not_built_says_so() {
     assert_eq!(
         within(text),
         "sanare.toml:8: `service.fraud.target.application.restart_component.adapter`: `systemd` is not built yet; \
-         hint: one of command, http, callback, mlflow"
+         hint: one of command, http, workflow, callback, mlflow"
     );
     assert!(within(&text.replace("systemd", "systemctl")).contains("`systemctl` is no adapter"));
 }
@@ -343,6 +343,64 @@ fn diagnostics_change_nothing() {
     assert!(diagnostic("registry = \"main\"").contains("`service.fraud.diagnostic.model`: is missing"));
     assert!(diagnostic(&format!("{registry}\nprobe = \"score\"")).contains("does one thing"));
     assert!(diagnostic("promql = \"up\"\nprometheus = \"main\"").contains("there is no [prometheus.main]"));
+}
+
+#[test]
+fn jobs_are_followed_as_their_owner_says() {
+    let target = |action: &str, more: &str| {
+        within(&format!(
+            "[service.fraud.target.application.{action}]\nadapter = \"http\"\nurl = \"https://ci/train\"\n{more}\n"
+        ))
+    };
+    let job = |keys: &str| format!("job = {{ url = \"https://ci/runs/\", pointer = \"/status\", {keys} }}");
+    let ends = "done = [\"ok\"], failed = [\"bad\"]";
+    let good = job(&format!("reference = \"/id\", {ends}, candidate = \"/version\", every = \"1m\", within = \"2h\""));
+    assert_eq!(target("request_retraining", &good), "fine");
+    assert_eq!(target("request_redeployment", &job(&format!("header = \"Location\", {ends}"))), "fine");
+    let refused = |keys: &str| target("request_retraining", &job(keys));
+    assert!(target("reload_model", &good).contains("reload_model is over when it returns"));
+    assert!(refused(ends).contains("says where the answer names the job"));
+    assert!(refused(&format!("reference = \"/id\", header = \"location\", {ends}")).contains("says where the answer"));
+    assert!(refused(&format!("header = \"x-run\", {ends}")).contains("is not read"));
+    assert!(refused(&format!("reference = \"id\", {ends}")).contains("is no JSON pointer"));
+    assert!(refused("reference = \"/id\", done = [\"ok\"]").contains("job.failed`: is missing"));
+    assert!(refused(&format!("reference = \"/id\", {ends}, within = \"8d\"")).contains("from 1m to 7d"));
+    assert!(refused(&format!("reference = \"/id\", {ends}, after = \"/a b\"")).contains("no address has"));
+    let both = format!("{good}\npoll = {{ url = \"https://ci/job\", pointer = \"/s\", done = [\"ok\"] }}");
+    assert!(target("request_retraining", &both).contains("stands beside `job`"));
+    let command = |argv: &str| {
+        within(&format!(
+            "[service.fraud.target.application.request_retraining]\nadapter = \"command\"\nargv = [\"/bin/train\"]\njob = {{ argv = {argv}, {ends} }}\n"
+        ))
+    };
+    assert_eq!(command("[\"/bin/state\", \"{job}\"]"), "fine");
+    assert!(command("[\"/bin/state\"]").contains("does not say which job"));
+    assert!(command("[\"/bin/state\", \"{receipt}\"]").contains("is no placeholder"));
+}
+
+#[test]
+fn a_workflow_is_fixed_in_all_its_parts() {
+    let workflow = |change: &dyn Fn(String) -> String| {
+        let text = "[service.fraud.target.application.request_retraining]\nadapter = \"workflow\"\n\
+                    url = \"https://api.github.com\"\nrepository = \"ml/fraud\"\nworkflow = \"train.yml\"\nref = \"main\"\n\
+                    inputs = { data = \"fresh\" }\nheaders = { Authorization = { env = \"CI_TOKEN\", before = \"Bearer \" } }\n";
+        within(&change(text.to_owned()))
+    };
+    assert_eq!(workflow(&|text| text), "fine");
+    assert_eq!(workflow(&|text| text + "key_input = \"ticket\"\nwithin = \"6h\"\n"), "fine");
+    for (from, to, told) in [
+        ("ml/fraud", "fraud", "`owner/name`"),
+        ("ml/fraud", "../fraud", "letters, digits"),
+        ("ml/fraud", "ml/fraud/x", "letters, digits"),
+        ("train.yml", "a/../b.yml", "letters, digits"),
+        ("\"main\"", "\"a b\"", "letters, digits"),
+        ("data =", "sanare =", "carries the receipt"),
+        ("request_retraining", "reload_model", "a workflow is no reload_model"),
+        ("repository", "repo", "unknown key"),
+    ] {
+        let said = workflow(&|text| text.replace(from, to));
+        assert!(said.contains(told), "{to}: {said}");
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::service::declaration::Declaration;
 use crate::service::diagnosis::AgentFailure;
 use crate::service::gates::GateCheck;
 use crate::service::incident::Incident;
+use crate::service::job::{Following, JobState};
 use crate::service::kind::IncidentKind;
 use crate::service::moment::Moment;
 use crate::service::name::{Application, Component};
@@ -61,6 +62,10 @@ pub struct ScriptedAdapter {
     pub state: Mutex<Option<WorldState>>,
     /// What a rehearsal finds.
     pub rehearsal: Mutex<Vec<GateCheck>>,
+    /// How its jobs are followed, if they are.
+    pub follows: Option<Following>,
+    /// How its job stands, each time that it is asked for; then as the last time.
+    pub jobs: Mutex<VecDeque<JobState>>,
 }
 
 impl ScriptedAdapter {
@@ -74,6 +79,8 @@ impl ScriptedAdapter {
             identity: Mutex::new(identity),
             state: Mutex::default(),
             rehearsal: Mutex::default(),
+            follows: None,
+            jobs: Mutex::default(),
         }
     }
 
@@ -150,6 +157,16 @@ impl Adapter for ScriptedAdapter {
             true => WorldState::After,
             false => WorldState::Before,
         }
+    }
+
+    fn follows(&self) -> Option<Following> {
+        self.follows
+    }
+
+    fn job(&self, _receipt: &Receipt, _job: Option<&str>) -> JobState {
+        let mut jobs = locked(&self.jobs);
+        let next = if jobs.len() > 1 { jobs.pop_front() } else { jobs.front().cloned() };
+        next.unwrap_or(JobState::Missing)
     }
 }
 

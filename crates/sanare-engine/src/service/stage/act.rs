@@ -16,6 +16,7 @@ use sanare_core::service::{NotMade, Output, Receipt, WorldState};
 use serde_json::json;
 
 use super::check::{is_changed, same};
+use super::follow;
 use super::gather::{after_others, gather};
 use crate::service::LEASE_MS;
 use crate::service::offer::{House, binding, case_and_limits, fitting};
@@ -255,6 +256,11 @@ fn took(
         &json!({ "receipt": receipt.id, "reported": acted.effect, "effect": effect, "output": acted.output }),
     );
     match effect {
+        // Accepting is not success: the receipt stays started until its job has ended.
+        Effect::Done if let Some(following) = adapter.follows() => {
+            let next = follow::begin(turn, checked, &receipt, following);
+            turn.take(next)
+        }
         Effect::Done => {
             let acted_at = receipt.started_at.unwrap_or_else(|| turn.now());
             settle(turn, receipt.clone(), effect);
@@ -265,6 +271,7 @@ fn took(
                 acted_at,
                 extended: false,
                 asked: Vec::new(),
+                job: None,
             }))))
         }
         Effect::Refused | Effect::NotStarted => {
@@ -281,16 +288,21 @@ fn took(
 
 /// Nobody knows: the target stays blocked until a person settles the receipt.
 fn unknown(turn: &mut Turn<'_>, receipt: Receipt) -> Result<(), NotMade> {
-    let (id, action, now) = (receipt.id.clone(), receipt.key.action, turn.now());
-    let why = format!("nobody knows what came of {action}; settle receipt {id}");
-    settle(turn, receipt, Effect::Unknown);
-    let outcome = VerificationOutcome::NotVerified;
-    turn.attempted(action, outcome, "nobody knows what came of it", Some((id, Effect::Unknown)), None, now);
-    let next = turn.escalate(Cause::Unknown, why);
+    let why = format!("nobody knows what came of {}", receipt.key.action);
+    let next = blocked(turn, receipt, "nobody knows what came of it", &why);
     turn.take(next)
 }
 
-fn settle(turn: &mut Turn<'_>, receipt: Receipt, effect: Effect) {
+/// Blocks the target of a receipt until a person settles it.
+pub(crate) fn blocked(turn: &mut Turn<'_>, receipt: Receipt, summary: &str, why: &str) -> Next {
+    let (id, action, now) = (receipt.id.clone(), receipt.key.action, turn.now());
+    settle(turn, receipt, Effect::Unknown);
+    let outcome = VerificationOutcome::NotVerified;
+    turn.attempted(action, outcome, summary, Some((id.clone(), Effect::Unknown)), None, now);
+    turn.escalate(Cause::Unknown, format!("{why}; settle receipt {id}"))
+}
+
+pub(crate) fn settle(turn: &mut Turn<'_>, receipt: Receipt, effect: Effect) {
     let ended_at = Some(turn.now());
     let settled = Receipt { state: ReceiptState::after(effect), effect: Some(effect), ended_at, ..receipt };
     turn.change.receipts.push((settled, Some(ReceiptState::Started)));

@@ -2,6 +2,7 @@
 
 use sanare_core::service::attempt::next_diagnostic;
 use sanare_core::service::declaration::Undo;
+use sanare_core::service::job::longest;
 use sanare_core::service::proposal::Params;
 use sanare_core::service::step::{Cause, Diagnosed, Proposed, Step};
 use sanare_core::service::target::Identity;
@@ -18,7 +19,10 @@ pub(crate) fn propose(turn: &mut Turn<'_>, diagnosed: &Diagnosed) -> Result<Next
         return Ok(turn.escalate(Cause::Proposed, "nothing is proposed"));
     };
     let (target, params, undo, seen) = match advice.action {
-        Action::Escalate => return Ok(turn.escalate(Cause::Proposed, advice.rationale.as_str())),
+        Action::Escalate => {
+            let why = with_last_request(turn, advice.rationale.as_str());
+            return Ok(turn.escalate(Cause::Proposed, why));
+        }
         Action::NoAction => (None, Params::Empty, Undo::None, Identity::default()),
         Action::RunDiagnostic => {
             let configured = turn.world.house.diagnostics(&turn.incident.application, turn.incident.kind);
@@ -49,6 +53,15 @@ pub(crate) fn propose(turn: &mut Turn<'_>, diagnosed: &Diagnosed) -> Result<Next
             proposed_by: None,
         })))),
         _ => Ok(turn.escalate(Cause::Internal, "the proposal breaks a rule of its own")),
+    }
+}
+
+/// Why it is handed over, with what came of a job that was asked for last: that is what the person goes on from.
+fn with_last_request(turn: &Turn<'_>, why: &str) -> String {
+    let last = turn.incident.attempts.last();
+    match last.filter(|one| longest(one.action).is_some() && one.receipt_id.is_some()) {
+        Some(last) => format!("{}; {why}", last.summary),
+        None => why.to_owned(),
     }
 }
 

@@ -10,6 +10,7 @@ use sanare_core::service::word::{ClosedBy, Condition, Effect, Origin, Verificati
 use sanare_core::service::{Identity, NotMade, Receipt};
 use serde_json::json;
 
+use super::follow::follow;
 use super::gather::gather;
 use crate::service::offer::figure_key;
 use crate::service::turn::{Next, Turn};
@@ -24,6 +25,9 @@ pub(crate) fn verify(turn: &mut Turn<'_>, mut applied: Applied) -> Result<Next, 
     let Some(receipt) = turn.world.store.service_receipt(&applied.receipt)? else {
         return Ok(turn.escalate(Cause::Internal, "the receipt is not in the store"));
     };
+    if let Some(job) = applied.job.clone() {
+        return follow(turn, applied, receipt, job);
+    }
     let Some(plan) = Plan::of(receipt.key.action) else {
         let why = "it was accepted; what comes of it is for a person to see";
         return ended(turn, applied, &receipt, VerificationOutcome::NotVerified, why);

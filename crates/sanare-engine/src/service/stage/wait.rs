@@ -40,8 +40,6 @@ pub(crate) fn wait(turn: &mut Turn<'_>, checked: Box<Checked>, id: Id) -> Result
 
 /// Time with people is over.
 fn waited(turn: &mut Turn<'_>) {
-    if let Some(since) = turn.run.waiting_since.take() {
-        turn.run.waited += turn.now().since(since);
-    }
+    turn.run.end_wait(turn.now());
     turn.run.due = None;
 }
