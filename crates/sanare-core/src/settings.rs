@@ -155,6 +155,16 @@ impl Settings {
         self.get(path).as_u64().unwrap_or(0)
     }
 
+    /// A limit; nothing where it is `"unlimited"`.
+    pub fn limit(&self, path: &str) -> Option<u64> {
+        if self.text(path) == key::UNLIMITED { None } else { Some(self.number(path)) }
+    }
+
+    /// A number that is kept in millionths.
+    pub fn decimal(&self, path: &str) -> f64 {
+        f64::from(u32::try_from(self.number(path)).unwrap_or(u32::MAX)) / 1e6
+    }
+
     /// A truth value.
     pub fn flag(&self, path: &str) -> bool {
         self.get(path).as_bool().unwrap_or(false)

@@ -22,13 +22,15 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     }
     if context.json {
         let value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":
-            setup.configuration.services.keys().collect::<Vec<_>>(), "obstacles": checked.obstacles });
+            setup.configuration.services.keys().collect::<Vec<_>>(), "obstacles": checked.obstacles,
+            "warnings": checked.warnings });
         return Ok(Printed::text(pretty(&value)));
     }
     let mut lines = vec![format!("{}: right ({})", setup.file.display(), setup.configuration.hash().short())];
     if !arguments.quiet {
         lines.extend(text(&setup, &checked.obstacles));
     }
+    lines.extend(checked.warnings.iter().map(|warning| format!("warning: {warning}")));
     Ok(Printed::text(lines.join("\n")))
 }
 

@@ -294,7 +294,9 @@ fn limits(settings: &Settings) -> Limits {
     let money = settings.number("heal.model.money_per_day");
     Limits {
         calls_per_incident: settings.number("heal.model.calls_per_incident"),
-        calls_per_hour: settings.number("heal.model.calls_per_hour").min(settings.number("model.max_calls_per_hour")),
+        calls_per_hour: settings
+            .number("heal.model.calls_per_hour")
+            .min(settings.limit("model.max_calls_per_hour").unwrap_or(u64::MAX)),
         tokens_per_incident: settings.number("heal.model.tokens_per_incident"),
         tokens_per_day: settings.number("heal.model.tokens_per_day"),
         money_per_day: (money > 0).then_some(money),

@@ -12,6 +12,8 @@ pub enum Kind {
     Choices(&'static [&'static str]),
     /// An integer from … to ….
     Integer(u64, u64),
+    /// An integer from … to …, or `"unlimited"`, which has to be written out.
+    Limit(u64, u64),
     /// A text with a unit (`"90s"`, `"2m"`), kept in milliseconds; from … to ….
     Duration(u64, u64),
     /// A text with a unit (`"1MiB"`), kept in bytes; from … to ….
@@ -42,6 +44,9 @@ pub struct Key {
     /// What it is for, in one line.
     pub about: &'static str,
 }
+
+/// The word of a limit that is none.
+pub const UNLIMITED: &str = "unlimited";
 
 const SECOND: u64 = 1_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -252,8 +257,21 @@ pub const KEYS: &[Key] = &[
     key("model.timeout", Kind::Duration(SECOND, 10 * MINUTE), "\"30s\"", "longest silence; ollama 120 s, command 60 s"),
     key("model.max_tokens", Kind::Integer(256, 65_536), "4096", "tokens of a reply"),
     key("model.prompt_size", Kind::Size(4 * KIB, MIB), "\"32KiB\"", "a whole prompt, at most"),
-    key("model.max_calls_per_hour", Kind::Integer(0, 100_000), "300", "calls of the whole project in an hour"),
-    key("model.service.calls_per_hour", Kind::Integer(0, 100_000), "60", "calls in an hour for one service; 0: never"),
+    key("model.max_calls_per_hour", Kind::Limit(0, 100_000), "300", "calls of the whole project in an hour; 0: never"),
+    key("model.service.calls_per_hour", Kind::Limit(0, 100_000), "60", "calls in an hour for one service; 0: never"),
+    key(
+        "model.service.tokens_per_day",
+        Kind::Limit(0, 10_000_000_000),
+        "\"unlimited\"",
+        "tokens that calls for services may cost at most in a day, in plus out, counted in thousands",
+    ),
+    key("model.service.max_confidence", Kind::Decimal(1), "0.9", "the most that a model is believed about a service"),
+    key(
+        "model.service.fallback_confidence_cap",
+        Kind::Decimal(1),
+        "0.2",
+        "the most that the rules are believed where they stand in for a model",
+    ),
     key("model.service.use_fallback", Kind::Flag, "true", "whether the rules answer for a service where no model does"),
     key("model.allow_insecure", Kind::Flag, "false", "whether http to other machines is allowed"),
     key("model.proxy", Kind::Text(500), "\"\"", "an HTTP proxy; empty: what HTTPS_PROXY says, `none`: no proxy"),
@@ -302,6 +320,9 @@ impl Kind {
             (Self::Choices(words), Toml::Array(items)) => choices(words, items),
             (Self::Integer(low, high), Toml::Integer(number)) => within(u64::try_from(*number).ok(), *low, *high)
                 .map_err(|()| (format!("{number} is out of range"), self.wants())),
+            (Self::Limit(low, high), Toml::Integer(number)) => within(u64::try_from(*number).ok(), *low, *high)
+                .map_err(|()| (format!("{number} is out of range"), self.wants())),
+            (Self::Limit(..), Toml::String(word)) if word == UNLIMITED => Ok(json!(UNLIMITED)),
             (Self::Duration(low, high), Toml::String(text)) => {
                 self.measured(text, &[("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)], *low, *high)
             }
@@ -348,6 +369,7 @@ impl Kind {
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::Choices(words) => format!("a list of some of {}", words.join(", ")),
             Self::Integer(low, high) => format!("an integer from {low} to {high}"),
+            Self::Limit(low, high) => format!("an integer from {low} to {high}, or \"{UNLIMITED}\""),
             Self::Duration(low, high) => {
                 format!("a text such as \"90s\" or \"2m\", from {low} ms to {} s", high / SECOND)
             }
@@ -373,6 +395,16 @@ impl Kind {
             Self::Integer(low, high) => {
                 Some((vec![integer(*low), integer(*high)], vec![integer(low.wrapping_sub(1)), integer(high + 1)]))
             }
+            Self::Limit(low, high) => Some((
+                vec![integer(*low), integer(*high), Toml::String(UNLIMITED.to_owned())],
+                vec![
+                    integer(low.wrapping_sub(1)),
+                    integer(high + 1),
+                    Toml::Float(1.5),
+                    Toml::String("many".to_owned()),
+                    Toml::Boolean(true),
+                ],
+            )),
             Self::Duration(low, high) => {
                 let text = |millis: u64| Toml::String(format!("{millis}ms"));
                 let mut outside = vec![text(high + 1), Toml::Integer(5), Toml::String("5 parsecs".into())];

@@ -187,7 +187,7 @@ fn an_endpoint_that_refuses_the_form_is_asked_without_it() {
 fn calls_are_limited_for_good() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("store.db");
-    let limits = CallLimits { application: Some(3), all: Some(300) };
+    let limits = CallLimits { application: Some(3), all: Some(300), tokens: None };
     let asked = |minute: u64| {
         // Each time another process.
         let store = Sqlite::open(&place).unwrap();
@@ -202,13 +202,58 @@ fn calls_are_limited_for_good() {
     }
     assert_eq!(asked(60), "model 1");
     assert_eq!(asked(60), "fallback 0");
-    let never = CallLimits { application: Some(0), all: None };
+    let never = CallLimits { application: Some(0), all: None, tokens: None };
     let (result, sent) = ask(vec![Ok((200, good()))], &Memory::new(), never, 0);
     assert_eq!((result.unwrap().diagnosis.failure, sent.len()), (Some(AgentFailure::LimitReached), 0));
     let store = Memory::new();
     for _ in 0..100 {
-        let free = CallLimits { application: None, all: None };
+        let free = CallLimits { application: None, all: None, tokens: None };
         let (result, _) = ask(vec![Ok((200, good()))], &store, free, 0);
         assert_eq!(result.unwrap().diagnosis.origin, Origin::Model);
     }
+}
+
+/// Two that run at once and are started again ten times: the sum holds, for one service and for all.
+#[test]
+fn two_at_once_and_ten_restarts_never_exceed_the_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("store.db");
+    let limits = CallLimits { application: Some(7), all: Some(300), tokens: None };
+    let one = |limits: CallLimits| {
+        let mut made = 0;
+        for restart in 0..10 {
+            let store = Sqlite::open(&place).unwrap();
+            let (result, sent) = ask(vec![Ok((200, good()))], &store, limits, restart);
+            made += sent.len();
+            assert_eq!(result.unwrap().diagnosis.origin == Origin::Model, sent.len() == 1);
+        }
+        made
+    };
+    let both = std::thread::scope(|scope| {
+        let other = scope.spawn(|| one(limits));
+        one(limits) + other.join().unwrap()
+    });
+    assert_eq!(both, 7);
+    // The limit for all has counted them too.
+    assert_eq!(one(CallLimits { application: None, all: Some(9), tokens: None }), 2);
+}
+
+/// A day's tokens are counted by what a call may cost at most, before it is made.
+#[test]
+fn tokens_of_a_day_are_limited_for_good() {
+    let store = Memory::new();
+    let asked = |tokens: u64, minute: u64| {
+        let limits = CallLimits { application: None, all: None, tokens: Some(tokens) };
+        ask(vec![Ok((200, good()))], &store, limits, minute).1.len()
+    };
+    assert_eq!(asked(0, 0), 0, "0 is never");
+    assert_eq!(asked(1_000, 0), 0, "less than one call may cost");
+    let mut made = 0;
+    while asked(40_000, made) == 1 {
+        made += 1;
+    }
+    assert!((2..40).contains(&made), "{made} calls");
+    assert_eq!(asked(40_000, 23 * 60), 0, "an hour refills nothing");
+    assert_eq!(asked(40_000, 0), 0, "and neither does a clock that is set back");
+    assert_eq!(asked(40_000, 24 * 60), 1, "a day does");
 }

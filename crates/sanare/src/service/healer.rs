@@ -6,7 +6,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use sanare_core::port::{Clock, Store, StoreFault};
-use sanare_core::service::confidence::Caps;
 use sanare_core::service::config::Configuration;
 use sanare_core::service::{Action, Agent, Application, Component, Invalid, ServiceStore};
 use sanare_core::settings::Trouble;
@@ -429,8 +428,8 @@ impl Healer {
     /// Does something with the loop.
     pub(super) fn within<T>(&self, house: &LiveHouse, then: impl FnOnce(&Loop<'_>) -> T) -> T {
         let tools = &self.inner.tools;
-        let world =
-            World { store: &*tools.store, house, agent: &*house.agent, clock: &*tools.clock, caps: Caps::default() };
+        let caps = super::agent::caps(&house.setup.settings);
+        let world = World { store: &*tools.store, house, agent: &*house.agent, clock: &*tools.clock, caps };
         then(&Loop::new(world, "healer"))
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use sanare_core::model::prompt::{Prompt, Purpose};
 use sanare_core::model::reply::Code;
 use sanare_core::model::setup::{JsonMode, Setup};
+use sanare_core::model::usage::estimate_tokens;
 use sanare_core::model::wire::{self, Answer, Turn};
 use sanare_core::port::store::Bucket;
 use sanare_core::port::{CallFault, Incoming, ModelPort, Store};
@@ -21,14 +22,19 @@ pub struct CallLimits {
     pub application: Option<u64>,
     /// In all.
     pub all: Option<u64>,
+    /// Tokens that they may cost at most in a day, in plus out, counted in thousands.
+    pub tokens: Option<u64>,
 }
 
 impl Default for CallLimits {
     fn default() -> Self {
-        Self { application: Some(60), all: Some(300) }
+        Self { application: Some(60), all: Some(300), tokens: None }
     }
 }
 
+const DAY_MS: u64 = 24 * HOUR_MS;
+/// Tokens are counted by this many.
+const THOUSAND: u64 = 1_000;
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 /// Tokens that are asked for at most after a reply that was cut off.
 const MOST_TOKENS: u64 = 16_384;
@@ -139,7 +145,8 @@ impl ModelAgent<'_> {
         if left < LEAST_MS {
             return Err(AgentFailure::Timeout);
         }
-        let buckets = self.buckets(&context.incident.application);
+        let asked = estimate_tokens(&question.request.system) + estimate_tokens(&question.request.user);
+        let buckets = self.buckets(&context.incident.application, asked + turn.max_tokens);
         // What cannot be counted is not done.
         match self.budgets.spend(&buckets, call.now.millis()) {
             Ok(None) => {}
@@ -150,10 +157,19 @@ impl ModelAgent<'_> {
         port.exchange(&self.setup, &outgoing, left, &mut || false).map_err(|fault| failure(&fault))
     }
 
-    fn buckets(&self, application: &Application) -> Vec<Bucket> {
+    /// A unit of each limit on calls, and as many thousands of tokens as the call may cost at most.
+    fn buckets(&self, application: &Application, most: u64) -> Vec<Bucket> {
         let bucket = |name: String, limit: Option<u64>| limit.map(|limit| Bucket { name, window: HOUR_MS, limit });
         let own = bucket(format!("model_calls:{application}"), self.limits.application);
-        own.into_iter().chain(bucket("model_calls".to_owned(), self.limits.all)).collect()
+        let all = bucket("model_calls".to_owned(), self.limits.all);
+        let thousands = most.div_ceil(THOUSAND);
+        let tokens = self.limits.tokens.into_iter().flat_map(|limit| {
+            // Each unit looks whether there is one more: only where all of them are left is the first one there.
+            let limit = (limit / THOUSAND + 1).saturating_sub(thousands);
+            let one = Bucket { name: "model_tokens".to_owned(), window: DAY_MS, limit };
+            (0..if limit == 0 { 1 } else { thousands }).map(move |_| one.clone())
+        });
+        own.into_iter().chain(all).chain(tokens).collect()
     }
 }
 
