@@ -100,7 +100,11 @@ class Healer:
         return list(self._ask(self._here().incidents, limit))
 
     def incident(self, id: str) -> dict[str, Any] | None:
-        """One incident with the steps of its run, by its id or at least six characters of it."""
+        """One incident with the steps of its run, by its id or at least six characters of it.
+
+        `story` tells each step in words, with what is not offered and why; `next` are the commands for a person, where it
+        was handed over.
+        """
         found: dict[str, Any] | None = self._ask(self._here().incident, id)
         return found
 

@@ -9,6 +9,7 @@ pub mod agent;
 mod answer;
 mod mark;
 mod by_hand;
+mod next;
 mod offer;
 mod person;
 mod report;
@@ -24,6 +25,7 @@ use sanare_core::service::{Agent, Application, House, Incident, Moment, NotMade,
 pub use answer::{Answered, NotAnswered};
 pub use by_hand::acknowledged_by;
 pub use mark::Marks;
+pub use next::next;
 pub use person::NotDone;
 pub use report::{Reported, Symptom};
 pub use settle::NotSettled;

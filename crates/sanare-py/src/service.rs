@@ -20,6 +20,7 @@ use sanare::core::service::{
     Signal, Version,
 };
 use sanare::effects::service::callback::End;
+use sanare::service::story::story;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
 use serde_json::Value as Json;
 
@@ -115,6 +116,8 @@ impl NativeHealer {
                 let mut json = serde_json::to_value(&incident).map_err(failed)?;
                 json["status"] = incident.status().word().into();
                 json["steps"] = records.iter().map(|one| Json::from(one.step.clone())).collect();
+                json["story"] = serde_json::to_value(story(&records)).map_err(failed)?;
+                json["next"] = self.0.next_for(&incident, &records).into();
                 plain(py, &json).map(Some)
             }
             Err(sanare::service::NotFound::Unknown(_)) => Ok(None),

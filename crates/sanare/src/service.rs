@@ -26,6 +26,7 @@ mod reminder;
 mod setup;
 mod upkeep;
 mod timed;
+pub mod story;
 mod watch;
 #[cfg(test)]
 mod tests;

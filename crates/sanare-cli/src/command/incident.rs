@@ -4,6 +4,7 @@ use sanare::core::ledger::Record;
 use sanare::core::service::Incident;
 use sanare::engine::service::{NotDone, NotSettled, acknowledged_by};
 use sanare::operations::show::{Show, find};
+use sanare::service::story::story;
 use sanare::service::{Healer, NotByPerson, NotFound};
 use serde_json::json;
 
@@ -87,7 +88,8 @@ pub(crate) fn run(context: &Context, command: &Command) -> Result<Printed, Exit>
     let done = match command {
         Command::Show { .. } => {
             let (incident, records) = healer.incident(&id).map_err(not_found)?;
-            return Ok(shown_whole(context, &incident, &records));
+            let next = healer.next_for(&incident, &records);
+            return Ok(shown_whole(context, &incident, &records, &next));
         }
         Command::Ack { .. } => healer.acknowledge(&id).map(|id| format!("seen: {id}")),
         Command::Hold { .. } => healer.hold(&id, true).map(|id| format!("held: {id}")),
@@ -122,14 +124,15 @@ pub(crate) fn of_service(context: &Context, given: &str, code: &str) -> Result<(
     Ok((context.healer()?, id))
 }
 
-fn shown_whole(context: &Context, incident: &Incident, records: &[Record]) -> Printed {
-    let steps: Vec<_> = records.iter().map(|one| json!({ "at": one.at, "step": one.step })).collect();
+fn shown_whole(context: &Context, incident: &Incident, records: &[Record], next: &[String]) -> Printed {
+    let steps = story(records);
     let seen_by = acknowledged_by(records);
     if context.json {
         let mut value = json!(incident);
         value["status"] = json!(incident.status());
         value["acknowledged_by"] = json!(seen_by);
         value["steps"] = json!(steps);
+        value["next"] = json!(next);
         return Printed::text(pretty(&value));
     }
     let mut lines = vec![head(incident), format!("  {}", incident.summary)];
@@ -142,7 +145,11 @@ fn shown_whole(context: &Context, incident: &Incident, records: &[Record]) -> Pr
         let receipt = one.receipt_id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         format!("  {}. {}: {}{receipt}", one.number, one.action, one.summary)
     }));
-    lines.extend(records.iter().map(|one| format!("  {}  {}", when(one.at), one.step)));
+    for one in &steps {
+        lines.push(format!("  {}  {}", when(one.at), one.step));
+        lines.extend(one.lines.iter().map(|line| format!("      {line}")));
+    }
+    lines.extend(next.iter().map(|command| format!("  next: {command}")));
     Printed::text(lines.join("\n"))
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
+use super::action::Action;
 use super::approval::{Approval, Binding};
 use super::diagnosis::Diagnosis;
 use super::gates::GateReport;
@@ -11,6 +12,7 @@ use super::moment::Moment;
 use super::policy::Case;
 use super::proposal::{Advice, Proposal};
 use super::target::Identity;
+use super::text::Text;
 use super::verification::Asked;
 use super::word::{ClosedBy, StepName, words};
 use crate::approval::{Approved, Approver};
@@ -29,6 +31,9 @@ pub enum Step {
     Evident {
         /// The snapshot's digest.
         snapshot: Digest,
+        /// What is not offered, and why.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        withheld: Vec<Withheld>,
     },
     /// An agent has answered.
     Diagnosed(Box<Diagnosed>),
@@ -52,6 +57,16 @@ pub enum Step {
     Escalating(Escalating),
     /// The end.
     Closed(Closed),
+}
+
+/// An action on the application that is not offered (S13, S79, S80): people are told why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Withheld {
+    /// The action.
+    pub action: Action,
+    /// Why it is not available.
+    pub why: Text,
 }
 
 /// What an agent said.
@@ -220,7 +235,7 @@ impl Step {
     pub fn payload(&self) -> Json {
         match self {
             Self::Opened => json!({}),
-            Self::Evident { snapshot } => json!({ "snapshot": snapshot }),
+            Self::Evident { snapshot, withheld } => json!({ "snapshot": snapshot, "withheld": withheld }),
             Self::Diagnosed(step) => json!({ "diagnosis": step.diagnosis, "advice": step.advice }),
             Self::Proposed(step) => {
                 let snapshot = &step.diagnosis.evidence_digest;

@@ -15,7 +15,7 @@ pub(crate) fn advance(turn: &mut Turn<'_>) -> Result<(), NotMade> {
     }
     let next = match turn.run.step.clone() {
         Step::Opened => gather::open(turn)?,
-        Step::Evident { snapshot } => diagnose::diagnose(turn, &snapshot)?,
+        Step::Evident { snapshot, .. } => diagnose::diagnose(turn, &snapshot)?,
         Step::Diagnosed(diagnosed) => propose::propose(turn, &diagnosed)?,
         Step::Proposed(proposed) => judge::judge(turn, *proposed)?,
         Step::Judged(judged) => check::check(turn, *judged)?,

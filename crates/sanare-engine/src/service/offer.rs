@@ -16,14 +16,17 @@ use sanare_core::service::name::Version;
 use sanare_core::service::policy::{Case, Numbers};
 use sanare_core::service::port::{Availability, Fitting};
 use sanare_core::service::proposal::Params;
-use sanare_core::service::step::{Proposed, Step};
+use sanare_core::service::step::{Proposed, Step, Withheld};
 use sanare_core::service::target::{Identity, Mark};
-use sanare_core::service::{Action, Declaration, GateReport, Moment};
+use sanare_core::service::{Action, Declaration, GateReport, Moment, Text};
 
 use super::turn::Turn;
 
 /// Failures of gates after which an action is not offered again in the incident.
 const GATE_FAILURES: u32 = 2;
+
+/// Why there is nothing to roll back to.
+pub(crate) const NONE_GOOD: &str = "no version before is known as good";
 
 /// The policy of this moment, with the numbers for the application.
 pub(crate) struct House {
@@ -46,17 +49,29 @@ impl House {
 pub(crate) fn offered(turn: &Turn<'_>) -> Vec<Action> {
     let (incident, house) = (&turn.incident, turn.world.house);
     let diagnostics = house.diagnostics(&incident.application, incident.kind);
-    let fits = |action: &Action| {
-        if spent(*action, &incident.attempts, &diagnostics, turn.now()).is_some() {
-            return false;
-        }
-        if action.is_framework() {
-            return true;
-        }
-        let failures = turn.run.gate_failures.get(action).copied().unwrap_or(0);
-        failures < GATE_FAILURES && fitting(turn, *action).is_ok()
+    let fits = |action: &Action| match action.is_framework() {
+        true => spent(*action, &incident.attempts, &diagnostics, turn.now()).is_none(),
+        false => why_not(turn, *action).is_none(),
     };
     Action::ALL.iter().copied().filter(fits).collect()
+}
+
+/// Actions on the application that are not offered, each with the reason, in the order of the list.
+pub(crate) fn withheld(turn: &Turn<'_>) -> Vec<Withheld> {
+    let acting = Action::ALL.iter().copied().filter(|action| !action.is_framework());
+    acting.filter_map(|action| why_not(turn, action).map(|why| Withheld { action, why: Text::of(&why) })).collect()
+}
+
+/// Why an action on the application is not offered now.
+fn why_not(turn: &Turn<'_>, action: Action) -> Option<String> {
+    if let Some(why) = spent(action, &turn.incident.attempts, &[], turn.now()) {
+        return Some(why.to_owned());
+    }
+    let failures = turn.run.gate_failures.get(&action).copied().unwrap_or(0);
+    if failures >= GATE_FAILURES {
+        return Some(format!("a gate failed {failures} times"));
+    }
+    fitting(turn, action).err()
 }
 
 /// The target for an action, reachable now, with the parameters that are ours.
@@ -98,7 +113,7 @@ fn rollback(history: &[LiveSpan]) -> Result<Params, String> {
     let good = history
         .iter()
         .rfind(|span| span.standing == Standing::Good && span.version != live.version && !bad(&span.version))
-        .ok_or("no version before is known as good")?;
+        .ok_or(NONE_GOOD)?;
     Ok(Params::Rollback { from_version: live.version.clone(), to_version: good.version.clone() })
 }
 

@@ -79,7 +79,7 @@ impl Loop<'_> {
                 return Err(NotDone::NotAvailable(why));
             }
             act::put_away(turn, "a person proposes something else")?;
-            let Next::Go(Step::Evident { snapshot }) = gather::gather(turn)? else {
+            let Next::Go(Step::Evident { snapshot, .. }) = gather::gather(turn)? else {
                 return Err(NotDone::NotAvailable("a budget of the incident is spent; retry it first".to_owned()));
             };
             let diagnosis = Diagnosis {

@@ -8,7 +8,7 @@ use sanare_core::service::{Action, IncidentFlag, IncidentKind, NotMade};
 use serde_json::json;
 
 use super::act::put_away;
-use crate::service::offer::{House, offered};
+use crate::service::offer::{House, offered, withheld};
 use crate::service::turn::{Next, Turn};
 
 /// Active time of a run; waiting for people is not counted.
@@ -42,7 +42,8 @@ pub(crate) fn gather(turn: &mut Turn<'_>) -> Result<Next, NotMade> {
     let context = frozen(turn)?;
     let snapshot = context.digest();
     turn.change.snapshots.push(context);
-    Ok(Next::Go(Step::Evident { snapshot }))
+    let withheld = withheld(turn);
+    Ok(Next::Go(Step::Evident { snapshot, withheld }))
 }
 
 /// Begins, unless what others did is still awaited: what wakes the run meanwhile does not shorten that.

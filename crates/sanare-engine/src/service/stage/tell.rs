@@ -2,14 +2,14 @@
 
 use sanare_core::id::Id;
 use sanare_core::outcome::Outcome;
-use sanare_core::service::action::Action;
 use sanare_core::service::attempt::application_attempts;
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::step::{Closed, Escalating, Step};
 use sanare_core::service::word::Severity;
 use serde_json::{Value as Json, json};
 
-use crate::service::offer::fitting;
+use crate::service::next::next;
+use crate::service::offer::withheld;
 use crate::service::turn::{Next, Turn};
 
 /// Tells a person, and ends the run; the incident stays open until it clears or a person closes it.
@@ -28,26 +28,14 @@ pub(crate) fn tell(turn: &mut Turn<'_>, escalating: &Escalating) -> Next {
     let diagnosis = turn.world.store.records_of(&incident.id).ok().and_then(|records| {
         records.iter().rfind(|record| record.step == "diagnosed").map(|record| record.json()["diagnosis"].clone())
     });
-    let mut commands = vec![
-        format!("sanare incident show {}", incident.id),
-        format!("sanare incident retry {}", incident.id),
-        format!("sanare incident close {} --reason …", incident.id),
-    ];
-    for attempt in incident.attempts.iter().filter(|one| one.effect == Some(sanare_core::service::Effect::Unknown)) {
-        let receipt = attempt.receipt_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        commands.push(format!("sanare target settle {receipt} --as done|failed --reason …"));
-    }
-    // Only what is there: a command that is refused is no help.
-    let may = |action: &&Action| !action.is_framework() && fitting(turn, **action).is_ok();
-    let offered: Vec<&str> = Action::ALL.iter().filter(may).map(|action| action.word()).collect();
-    if !offered.is_empty() {
-        commands.push(format!("sanare propose {} {} --reason …", incident.id, offered.join("|")));
-    }
+    let withheld = withheld(turn);
+    let mut commands = vec![format!("sanare incident show {}", incident.id)];
+    commands.extend(next(incident, &withheld, &versions));
     let body = json!({
         "incident": incident.id, "application": incident.application, "component": incident.component,
         "kind": incident.kind, "severity": severity, "since": incident.opened, "summary": incident.summary,
         "cause": escalating.cause, "why": escalating.why, "evidence": incident.evidence, "diagnosis": diagnosis,
-        "attempts": attempts, "versions": versions, "next": commands, "group": incident.group,
+        "attempts": attempts, "versions": versions, "withheld": withheld, "next": commands, "group": incident.group,
     });
     match told_with_its_group(turn, escalating) {
         Some(group) => turn.tell_as(format!("escalation/group/{group}"), MessageKind::Escalation, &body),

@@ -4,6 +4,9 @@ use sanare_core::id::Id;
 use sanare_core::ledger::Record;
 use sanare_core::port::StoreFault;
 use sanare_core::service::Incident;
+use sanare_core::service::step::Withheld;
+use sanare_core::service::word::{Status, StepName};
+use sanare_engine::service::next;
 
 use crate::service::Healer;
 
@@ -61,6 +64,17 @@ impl Healer {
         };
         let records = self.store().records_of(&incident.id)?;
         Ok((incident, records))
+    }
+
+    /// What a person can do next about one that was handed over, as commands; nothing for any other.
+    pub fn next_for(&self, incident: &Incident, records: &[Record]) -> Vec<String> {
+        if incident.status() != Status::HandedOver {
+            return Vec::new();
+        }
+        let last = records.iter().rfind(|record| record.step == StepName::Evident.word()).map(Record::json);
+        let withheld = last.map(|mut payload| payload["withheld"].take());
+        let withheld: Option<Vec<Withheld>> = withheld.and_then(|json| serde_json::from_value(json).ok());
+        next(incident, &withheld.unwrap_or_default(), &self.model_history(&incident.application))
     }
 
     /// What an id that is none of a service's is, as far as its own records say.
