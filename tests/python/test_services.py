@@ -107,9 +107,35 @@ def test_a_bad_version_is_rolled_back_once_a_person_agrees(tmp_path: Path) -> No
     assert plant.healer.verify_ledger() > 8
     found = plant.healer.incident(plant.incident["id"][:12])
     assert found is not None and found["steps"][-1] == "closed"
+    story = [line for one in found["story"] for line in [one["step"], *one["lines"]]]
+    for line in ("rollback_model, from 2 to 1", "policy: ask", "ask by mode_ask: mode is ask", "rollback_model: rct_"):
+        assert any(one.startswith(line) for one in story), (line, story)
+    assert [one["lines"] for one in found["story"] if one["step"] == "answered"] == [[f"yes: {ME}: yes"]]
+    assert (found["next"], story[-2]) == ([], "closed")
     # The records are in a file: another healer of the same folder has them.
     again = sanare.Healer(tmp_path / "sanare.toml", clock=lambda: plant.now)
     assert again.incidents() == plant.healer.incidents()
+
+
+def test_whoever_has_no_good_version_yet_is_told_so_and_what_to_do(tmp_path: Path) -> None:
+    plant = Plant(tmp_path, ASKS)
+    plant.lend(idempotent=True, reversible=True)
+    plant.service.deployed("1")
+    plant.minutes(5)
+    plant.served = "2"
+    plant.service.deployed("2")
+    plant.minutes(3)
+    code, said = command(tmp_path, "incident", "show", plant.incident["id"])
+    assert code == 0 and "handed_over" in said
+    assert "not offered: rollback_model: no version before is known as good" in said
+    assert "no target: restart_component, reload_model, request_retraining, request_redeployment" in said
+    good = "sanare model mark-good fraud 1 --reason …"
+    assert [good in line for line in said.splitlines() if "next: " in line] == [True, False, False], said
+    plant.healer.mark_good("fraud", "1", "it has served for months")
+    plant.healer.retry(plant.incident["id"])
+    plant.minutes(1)
+    [asked] = plant.healer.pending_approvals()
+    assert asked["params"] == {"rollback": {"from_version": "2", "to_version": "1"}}
 
 
 def test_an_act_that_makes_it_worse_is_taken_back(tmp_path: Path) -> None:

@@ -65,6 +65,9 @@ fn shown(body: &Json, id: &str) -> String {
         let (from, to) = (word(&one, "from"), word(&one, "to"));
         out.push(format!("live: {} from {from} to {to}, {}", word(&one, "version"), word(&one, "standing")));
     }
+    for one in list("/withheld") {
+        out.push(format!("not offered: {}: {}", word(&one, "action"), word(&one, "why")));
+    }
     out.extend(list("/next").iter().map(|one| format!("$ {}", one.as_str().unwrap_or_default())));
     let plain = |line: &str| {
         let words = line.split(' ').map(|word| if word.starts_with("rct_") { "RECEIPT" } else { word });

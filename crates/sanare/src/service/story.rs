@@ -23,9 +23,7 @@ fn words(record: &Record) -> Vec<String> {
     let what = Payload(record.json());
     let mut lines = match record.step.as_str() {
         "opened" => what.line("first seen ", "/since"),
-        "evident" => {
-            what.each("/withheld", |one| Some(format!("not offered: {}: {}", one.text("/action")?, one.text("/why")?)))
-        }
+        "evident" => withheld(&what),
         "diagnosed" => diagnosis(&what, "/diagnosis", "/advice/action"),
         "proposed" => proposed(&what),
         "judged" => verdict(&what),
@@ -49,6 +47,23 @@ fn words(record: &Record) -> Vec<String> {
         _ => what.said(&["/by", "/why", "/reason"]),
     };
     lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// What was not offered. Most services configure few of the actions: those that are not there share a line.
+fn withheld(what: &Payload) -> Vec<String> {
+    let mut absent = Vec::new();
+    let mut lines = what.each("/withheld", |one| {
+        let (action, why) = (one.text("/action")?, one.text("/why")?);
+        if why.starts_with("no target is configured") {
+            absent.push(action);
+            return None;
+        }
+        Some(format!("not offered: {action}: {why}"))
+    });
+    if !absent.is_empty() {
+        lines.push(format!("no target: {}", absent.join(", ")));
+    }
     lines
 }
 
@@ -132,7 +147,7 @@ impl Payload {
         if line.is_empty() { Vec::new() } else { vec![format!("it said: {line:?}")] }
     }
 
-    fn each(&self, path: &str, told: impl Fn(&Self) -> Option<String>) -> Vec<String> {
+    fn each(&self, path: &str, mut told: impl FnMut(&Self) -> Option<String>) -> Vec<String> {
         let all = self.0.pointer(path).and_then(Json::as_array).cloned().unwrap_or_default();
         all.into_iter().filter_map(|one| told(&Self(one))).collect()
     }
