@@ -98,9 +98,8 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
         self.folder.mkdir()
-        plant = Plant(self.folder, ASKS, CONFIGURATION)
         # The program looks at the clock of the machine: all of it is long over by then.
-        plant.now = float(int(time.time()) - 400 * 86_400)
+        plant = Plant(self.folder, ASKS, CONFIGURATION, float(int(time.time()) - 400 * 86_400))
         plant.lend(idempotent=True, reversible=True)
         plant.go_bad()
         cases = self.folder / "cases.toml"
@@ -131,6 +130,7 @@ class Place:
         text = text.replace(str(self.folder), "FOLDER").replace(ME, "ME")
         text = re.sub(r"\b(inc|obs|rct|apr|pro|dia|evd|sil)_[0-9A-Z]{10,26}", r"\1_ID", text)
         text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
+        text = re.sub(r"\([0-9a-f]{12}\)", "(DIGEST)", text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?", "TIME", text)
         return re.sub(r"\b\d+ (records|bytes)\b", r"N \1", text)
 

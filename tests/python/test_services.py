@@ -40,11 +40,13 @@ AUTO = 'version = 1\nmode = "auto"\nalways_ask = []\nhistory_min = 0\nblast = { 
 class Plant:
     """A service whose version 2 is bad, on a clock that the test moves."""
 
-    def __init__(self, folder: Path, policy: str, configuration: str = CONFIGURATION) -> None:
+    def __init__(
+        self, folder: Path, policy: str, configuration: str = CONFIGURATION, now: float = 1_767_225_600.0
+    ) -> None:
         (folder / "sanare.toml").write_text(configuration)
         (folder / "policy.toml").write_text(policy)
         self.folder = folder
-        self.now = 1_767_225_600.0
+        self.now = now
         self.healer = sanare.Healer(folder / "sanare.toml", clock=lambda: self.now)
         self.service = sanare.Service("fraud", healer=self.healer)
         self.served = "1"
