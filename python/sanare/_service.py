@@ -258,7 +258,7 @@ class Service:
         self._capabilities.append(capability)
 
     def stats(self) -> dict[str, int]:
-        """What became of the calls: queued, sent, dropped, refused."""
+        """What became of the calls: queued, sent, dropped, refused; and `rows` that are gathered for profiles, not sent yet."""
         here = self._native if self._process == os.getpid() else self._connect()
         return dict(here.stats())
 

@@ -249,7 +249,7 @@ def test_values_of_other_kinds(tmp_path: Path) -> None:
     plant.service.observe("temperature", 71, "resource", unit="C", labels={"host": "a"}, at=at, id="1")
     plant.service.health("ready", "maybe")  # type: ignore[arg-type]
     plant.service.observe("temperature", 71, "resource", at=at.replace(tzinfo=None))
-    assert plant.service.stats() == {"queued": 3, "sent": 0, "dropped": 0, "refused": 2}
+    assert plant.service.stats() == {"queued": 3, "sent": 0, "dropped": 0, "refused": 2, "rows": 0}
     assert plant.healer.run_once()["stored"] == 3
     assert plant.service.stats()["sent"] == 3
 

@@ -198,6 +198,20 @@ def test_ten_thousand_rows_are_a_profile_without_an_hour(tmp_path: Path) -> None
         assert house.service.stats()["sent"] - before == seed % 2
 
 
+def test_rows_that_are_not_sent_are_told_and_enough_of_them_are_sent_at_the_end(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    house.service.profile("rows", features=rows(150))
+    house.watcher.run_once()
+    assert house.service.stats()["rows"] == 150
+    house.service.close(0)
+    assert house.service.stats()["rows"] == 150, "at the end they are not sent, and that is told"
+    house.service.profile("rows", features=rows(150))
+    assert house.service.stats()["rows"] == 300
+    house.service.close(0)
+    stats = house.service.stats()
+    assert (stats["rows"], stats["queued"]) == (0, 1), stats
+
+
 def test_single_predictions_are_rows(tmp_path: Path) -> None:
     more = '[[service.fraud.drift]]\nsignal = "predictions"\nreference = "predictions.json"\nimportant = ["amount"]\n'
     (tmp_path / "sanare.toml").write_text("[service.fraud]\n" + more)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use sanare_core::id::Id;
-use sanare_core::service::config::{Bound, RuleSettings};
+use sanare_core::service::config::{Aggregate, Bound, RuleSettings};
 use sanare_core::service::moment::{DAY, HOUR, MINUTE, SECOND};
 use sanare_core::service::{
     Application, Component, Flag, Health, IncidentKind, Labels, Moment, Observation, ObservedValue, Severity, Signal,
@@ -225,6 +225,97 @@ fn numbers_that_are_none_leave_no_trace() {
     }
 }
 
+/// Every detector that a number reaches, on one signal and on a pair of counters.
+fn every_detector() -> Settings {
+    let kinds = [Aggregate::Last, Aggregate::Mean, Aggregate::Max, Aggregate::Min, Aggregate::Rate];
+    let rules = kinds.into_iter().chain([Aggregate::Quantile(0.9)]).enumerate().map(|(number, aggregate)| {
+        let settings = RuleSettings {
+            id: format!("rule {number}"),
+            signal: signal("p99"),
+            kind: IncidentKind::LatencyHigh,
+            keep: Some(MINUTE),
+            of: (aggregate == Aggregate::Last).then_some((3, 5)),
+            window: (aggregate != Aggregate::Last).then_some(MINUTE),
+            aggregate,
+            ..draft(Bound::Above(500.0))
+        };
+        (app(), Rule::new(settings).expect("a rule"))
+    });
+    let quality = |form| super::QualityFor {
+        id: "auc".to_owned(),
+        application: app(),
+        signal: signal("auc"),
+        rule: crate::quality::QualityRule::new(Bound::Below(0.8)).expect("a rule"),
+        form,
+    };
+    use sanare_core::service::config::QualityForm::{Auc, Mean, Share};
+    Settings {
+        rules: rules.collect(),
+        qualities: [Share, Auc, Mean].into_iter().map(quality).collect(),
+        ..at_once(settings())
+    }
+}
+
+#[test]
+fn what_is_no_number_reaches_no_state_score_or_output_of_any_detector() {
+    let streams: [fn(u64) -> f64; 5] = [
+        |_| f64::NAN,
+        |n| if n % 2 == 0 { f64::NAN } else { 900.0 },
+        |_| f64::INFINITY,
+        |n| if n % 3 == 0 { f64::NEG_INFINITY } else { 0.2 },
+        |n| if n % 5 == 0 { f64::NAN } else { n as f64 * 1e300 },
+    ];
+    for values in streams {
+        for doubled in [false, true] {
+            let mut stream = Vec::new();
+            for place in 0..120_u64 {
+                let (value, second) = (values(place), place as i64 * 10);
+                let window = |offset: u64| Moment::from_micros(START + (place * 10 + offset) * SECOND);
+                let quality = sanare_core::service::Quality {
+                    value,
+                    samples: 5_000,
+                    from: window(0),
+                    to: window(5),
+                    half: (place % 2 == 0).then_some(value),
+                    positives: Some(2_500),
+                    deviation: Some(value),
+                };
+                let health = if value > 0.5 { Health::Fail } else { Health::Pass };
+                let all = [
+                    metric("p99", value, second),
+                    metric("rate", value, second),
+                    metric("errors", value, second),
+                    metric("requests", value, second),
+                    seen("auc", ObservedValue::PredictionQuality(quality), second, 0),
+                    seen("health", ObservedValue::Health { status: health, detail: None }, second, 0),
+                ];
+                for one in all {
+                    if doubled {
+                        stream.push(Observation { value: ObservedValue::metric(1.0), ..one.clone() });
+                    }
+                    stream.push(one);
+                }
+            }
+            let replayed = replay(Arc::new(every_detector()), stream);
+            assert!(replayed.findings.iter().all(|finding| finding.value.is_none_or(f64::is_finite)));
+            let text = format!("{:?} {:?}", replayed.bank, replayed.findings);
+            assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_reading_without_a_number_breaks_good_in_a_row() {
+    let run = |well: fn(i64) -> f64| {
+        let value = move |place: i64| if place < 12 { 900.0 } else { well(place) };
+        let stream = (0..60).map(|place| metric("p99", value(place), place * 10));
+        without_missing(told(&replay(Arc::new(at_once(settings())), stream).findings))
+    };
+    assert!(run(|_| 100.0).contains(&"180 latency_high cleared".to_owned()), "{:?}", run(|_| 100.0));
+    let broken = run(|place| if place % 5 == 0 { f64::NAN } else { 100.0 });
+    assert!(!broken.iter().any(|line| line.contains("latency_high cleared")), "{broken:?}");
+}
+
 #[test]
 fn fresh_names_are_bounded_and_harm_nobody() {
     let few = Settings { most_of_one: 100, ..at_once(settings()) };
@@ -242,6 +333,22 @@ fn fresh_names_are_bounded_and_harm_nobody() {
     let one = Settings { most_applications: 1, ..settings() };
     let mut bank = Bank::new(Arc::new(one));
     assert!(!bank.observe(&metric("x", 1.0, 0)).crowded && bank.observe(&other).crowded);
+}
+
+#[test]
+fn the_bounds_of_a_bank_are_those_that_are_promised() {
+    let mut bank = Bank::new(Arc::new(Settings::default()));
+    let mut named = |application: usize, number: usize| {
+        let application = Application::parse(format!("app-{application}")).expect("a name");
+        let one = metric(&format!("s{number}"), 1.0, 1);
+        bank.observe(&Observation { application, ..one }).crowded
+    };
+    assert_eq!((0..2_005).filter(|number| named(0, *number)).count(), 5, "2,000 signals an application");
+    assert_eq!((1..505).filter(|application| named(*application, 0)).count(), 5, "500 applications");
+    let more = (1..=40).flat_map(|application| (1..2_000).map(move |number| (application, number)));
+    let crowded = more.filter(|(application, number)| named(*application, *number)).count();
+    assert_eq!(40 * 1_999 - crowded + 2_000 + 499, 50_000, "50,000 in all");
+    assert!(!named(0, 7), "those that were there go on");
 }
 
 #[test]

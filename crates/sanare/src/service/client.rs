@@ -213,9 +213,9 @@ impl Service {
         )
     }
 
-    /// What became of the calls of all clients of this healer.
+    /// What became of the calls of all clients of this healer, and how many rows this one has gathered.
     pub fn stats(&self) -> Stats {
-        self.reporter.queue.stats()
+        Stats { rows: self.reporter.rows.held(), ..self.reporter.queue.stats() }
     }
 
     /// Waits until what is queued is stored, at most so long; whether it is. Somebody has to run the healer meanwhile.

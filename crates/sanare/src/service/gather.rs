@@ -72,6 +72,12 @@ impl Rows {
         Ok(())
     }
 
+    /// Rows that were taken and are not in a profile that was sent.
+    pub fn held(&self) -> u64 {
+        let waiting: u64 = locked(&self.waiting).values().map(|one| one.rows as u64).sum();
+        waiting + locked(&self.gathered).values().map(|one| one.profile.rows).sum::<u64>()
+    }
+
     /// Counts what waits; the profiles that are due. `ending`: nothing comes after this, and what is enough to say
     /// something is due now.
     pub fn beat<'r>(

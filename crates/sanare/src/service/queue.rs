@@ -33,6 +33,9 @@ pub struct Stats {
     pub dropped: u64,
     /// Values that cannot be used.
     pub refused: u64,
+    /// Rows that this client has gathered for profiles and not sent yet. At the end of the process those of fewer than 200
+    /// are not: they could say nothing.
+    pub rows: u64,
 }
 
 impl Queue {
@@ -96,7 +99,7 @@ impl Queue {
     pub(crate) fn stats(&self) -> Stats {
         let inner = self.inner();
         let queued = inner.waiting.len() as u64 + inner.in_flight;
-        Stats { queued, sent: inner.sent, dropped: inner.dropped, refused: inner.refused }
+        Stats { queued, sent: inner.sent, dropped: inner.dropped, refused: inner.refused, rows: 0 }
     }
 }
 
@@ -129,7 +132,7 @@ mod tests {
         for _ in 0..4 {
             queue.put(ill());
         }
-        assert_eq!(queue.stats(), Stats { queued: 3, sent: 3, dropped: 2, refused: 0 });
+        assert_eq!(queue.stats(), Stats { queued: 3, sent: 3, dropped: 2, ..Stats::default() });
     }
 
     #[test]
