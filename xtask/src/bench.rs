@@ -53,6 +53,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "redact", run: redact },
     Bench { name: "detect", run: detect },
     Bench { name: "observations", run: observations },
+    Bench { name: "observe", run: observe },
     Bench { name: "decision", run: decision },
     Bench { name: "drift", run: drift },
     Bench { name: "look_alikes", run: look_alikes },
@@ -295,6 +296,15 @@ fn observations(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<F
             peer: None,
         },
     ])
+}
+
+fn observe(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let json = answer(ours.python(&workshop.root).args(["benches/observe_cost.py", "9"]))?;
+    let figure = |key: &str, what: &str, bar: f64| -> anyhow::Result<Figure> {
+        let what = format!("a call of `Service.observe`, {what}");
+        Ok(Figure { what, unit: "µs", bar: Some(bar), ours: three(&json, &[key])?, peer: None })
+    };
+    Ok(vec![figure("median_us", "in the middle", 5.0)?, figure("p99_us", "99 of 100 within", 25.0)?])
 }
 
 fn decision(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {

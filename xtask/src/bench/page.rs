@@ -48,7 +48,8 @@ times 1.5 (the allowance for a shared machine).
 Medians with lower and upper quartile. What each script does stands at its head: `benches/import_cost.py` (40 fresh
 processes of each, taking turns), `benches/call_cost.py` (101 rounds of 50,000 calls, decorated and undecorated taking
 turns, processor time), `benches/heal_time.py` (31 programs, the first one is the cold figure), `benches/model_request.py`,
-`benches/evidence_time.py`, `benches/rest_time.py`, `benches/ticker.py`, `benches/redact_speed.py` (processor time),
+`benches/evidence_time.py`, `benches/rest_time.py`, `benches/observe_cost.py`, `benches/ticker.py`,
+`benches/redact_speed.py` (processor time),
 `benches/look_alikes.py` (each item is a field that is gone or renamed; whoever gives a wrong value for it is counted). The
 rows of services are examples of their crates: `detect_speed`, `observation_speed`, `decision_speed`.
 
