@@ -55,6 +55,19 @@ impl Binding {
         }
     }
 
+    /// The first part in which another one differs, for people; nothing where they are the same.
+    pub fn changed(&self, now: &Self) -> Option<&'static str> {
+        let parts = [
+            (self.incident != now.incident || self.attempt != now.attempt, "it is another attempt"),
+            (self.configuration != now.configuration, "the configuration has changed"),
+            (self.policy != now.policy, "the policy has changed"),
+            (self.evidence != now.evidence, "the evidence has changed"),
+            (self.proposal != now.proposal, "the proposal has changed"),
+            (self.gates != now.gates, "what the gates said has changed"),
+        ];
+        parts.into_iter().find(|(changed, _)| *changed).map(|(_, told)| told)
+    }
+
     /// One digest over all of it: what an answer names.
     pub fn digest(&self) -> Digest {
         Digest::of(canonical(&json!(self)).as_bytes())
@@ -338,6 +351,20 @@ pub(crate) mod tests {
                 .digest()
         };
         digests.extend([of(b"x", b"e"), of(b"c", b"x")]);
+        let made = |policy: &[u8], configuration: &[u8], evidence: &[u8], gates: &GateReport, attempt| {
+            let of = Digest::of;
+            Binding::of(&proposal(), attempt, of(policy), of(configuration), of(evidence), gates)
+        };
+        let first = made(b"p", b"c", b"e", &none, 1);
+        let told = |now: Binding| first.changed(&now).unwrap_or("nothing");
+        assert_eq!(told(made(b"p", b"c", b"e", &none, 1)), "nothing");
+        assert_eq!(told(made(b"q", b"c", b"e", &none, 1)), "the policy has changed");
+        assert_eq!(told(made(b"p", b"x", b"e", &none, 1)), "the configuration has changed");
+        assert_eq!(told(made(b"p", b"c", b"x", &none, 1)), "the evidence has changed");
+        assert_eq!(told(made(b"p", b"c", b"e", &gates, 1)), "what the gates said has changed");
+        assert_eq!(told(made(b"p", b"c", b"e", &none, 2)), "it is another attempt");
+        let other = binding(1, |one| one.undo = Undo::MoveBack, b"p", &none);
+        assert_eq!(binding(1, |_| {}, b"p", &none).changed(&other), Some("the proposal has changed"));
         let all = digests.len();
         digests.sort();
         digests.dedup();

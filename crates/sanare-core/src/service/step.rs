@@ -283,8 +283,8 @@ pub fn admit(
     approvers: &[String],
     at: Moment,
 ) -> Result<Approved<Checked>, String> {
-    if *binding != checked.binding {
-        return Err("what it rests on has changed".to_owned());
+    if let Some(changed) = checked.binding.changed(binding) {
+        return Err(format!("{changed} since it was asked"));
     }
     match now.verdict {
         Verdict::Refuse => Err(now.because()),
@@ -380,7 +380,7 @@ mod tests {
         let (granted, asked) = (granted(), ask(&["mode_ask", "cooldown"]));
         let permit = decision(Verdict::Permit, &[]);
         assert_eq!(check(&permit, &same, None, &[], 50), "by policy");
-        assert_eq!(check(&permit, &other, None, &[], 50), "what it rests on has changed");
+        assert_eq!(check(&permit, &other, None, &[], 50), "the policy has changed since it was asked");
         assert_eq!(check(&asked, &same, Some(&granted), &["ann"], 50), "by ann");
         assert_eq!(check(&asked, &same, None, &["ann"], 50), "policy asks now: mode_ask fires; cooldown fires");
         assert_eq!(check(&ask(&["cooldown"]), &same, Some(&granted), &["ann"], 50), "by ann", "milder than shown");

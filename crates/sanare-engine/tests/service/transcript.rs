@@ -86,7 +86,8 @@ pub fn ending(stage: &Stage) -> Vec<String> {
         }
         for message in stage.store.outbox(100).unwrap() {
             assert!(!message.body.as_ref().to_string().contains(SECRET), "a secret is sent");
-            out.push(format!("told: {}", message.kind));
+            let again = message.body.as_ref()["asked_again"].as_str().map(|why| format!(" again: {why}"));
+            out.push(format!("told: {}{}", message.kind, again.unwrap_or_default()));
         }
         out.push(format!("incident: {} {}", incident.status(), incident.condition));
     }

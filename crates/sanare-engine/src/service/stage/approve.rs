@@ -11,6 +11,15 @@ use serde_json::json;
 use crate::service::offer::House;
 use crate::service::turn::{Next, Turn};
 
+/// Why a question of before does not stand any more, where one was asked and this one comes instead of it.
+fn asked_before(turn: &Turn<'_>) -> Result<Option<String>, NotMade> {
+    let records = turn.world.store.records_of(&turn.incident.id)?;
+    let Some(asked) = records.iter().rposition(|one| one.step == "waiting") else { return Ok(None) };
+    let ends = ["not_begun", "put_back", "changed_by_others"];
+    let why = records.iter().skip(asked).find(|one| ends.contains(&one.step.as_str()));
+    Ok(why.and_then(|one| one.json()["why"].as_str().map(str::to_owned)))
+}
+
 /// Permits, or asks.
 pub(crate) fn approve(turn: &mut Turn<'_>, checked: Box<Checked>) -> Result<Next, NotMade> {
     if checked.decision.verdict == Verdict::Permit {
@@ -38,6 +47,9 @@ pub(crate) fn approve(turn: &mut Turn<'_>, checked: Box<Checked>) -> Result<Next
     body["reasons"] = json!(approval.reasons);
     body["gates"] = json!(checked.gates);
     body["expires"] = json!(approval.expires_at);
+    if let Some(why) = asked_before(turn)? {
+        body["asked_again"] = json!(why);
+    }
     turn.tell(MessageKind::ApprovalAsked, &body);
     let (id, expires) = (approval.id.clone(), approval.expires_at);
     turn.change.approvals.push((approval, None));
