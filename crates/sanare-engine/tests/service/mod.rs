@@ -9,6 +9,7 @@ mod hooked;
 mod injection;
 mod invariants;
 mod jobs;
+mod limits;
 mod properties;
 mod stop;
 mod theatre;
