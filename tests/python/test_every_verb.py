@@ -45,6 +45,7 @@ incident close INCIDENT --reason seen --false-alarm
 incident close INCIDENT --reason again
 model history fraud
 model history fruad
+model registry fraud
 model mark-good fraud 1 --reason months
 report fraud --since 30d
 target list
@@ -64,12 +65,16 @@ storm lift
 stop fraud
 services
 start fraud
-start fraud
+start fraud --reason repaired
 ledger verify
 ledger head
+ledger prune
+ledger rotate
+ledger rotate --reason yearly
 ledger export --out EXPORT
 store backup COPY
 store migrate
+store erase
 run-services --once
 """.splitlines()
 # Those that only look: they may be asked again.
@@ -132,6 +137,11 @@ class Place:
         text = re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", text)
         text = re.sub(r"\([0-9a-f]{12}\)", "(DIGEST)", text)
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?", "TIME", text)
+        text = re.sub(r'"(at|place)":\d+', r'"\1":N', text)
+        text = re.sub(r"\b[0-9a-f]{32,128}\b", "DIGEST", text)
+        text = re.sub(r"\bformat \d+", "format N", text)
+        # What nobody has set is told by its own tests.
+        text = re.sub(r".* default\n", "", text)
         return re.sub(r"\b\d+ (records|bytes)\b", r"N \1", text)
 
 
