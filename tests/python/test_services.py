@@ -110,9 +110,9 @@ def test_a_bad_version_is_rolled_back_once_a_person_agrees(tmp_path: Path) -> No
     found = plant.healer.incident(plant.incident["id"][:12])
     assert found is not None and found["steps"][-1] == "closed"
     story = [line for one in found["story"] for line in [one["step"], *one["lines"]]]
-    for line in ("rollback_model, from 2 to 1", "policy: ask", "ask by mode_ask: mode is ask", "rollback_model: rct_"):
+    for line in ("rollback_model, from 2 to 1", "policy: ask", "ask by mode_ask: the mode is ask", "rollback_model: rct_"):
         assert any(one.startswith(line) for one in story), (line, story)
-    assert [one["lines"] for one in found["story"] if one["step"] == "answered"] == [[f"yes: {ME}: yes"]]
+    assert [one["lines"] for one in found["story"] if one["step"] == "answered"] == [[f"approve: {ME}: yes"]]
     assert (found["next"], story[-2]) == ([], "closed")
     # The records are in a file: another healer of the same folder has them.
     again = sanare.Healer(tmp_path / "sanare.toml", clock=lambda: plant.now)

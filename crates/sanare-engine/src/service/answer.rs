@@ -54,12 +54,13 @@ impl Loop<'_> {
         let mut approval = store.approval(approval)?.ok_or(NotAnswered::Unknown)?;
         let before = approval.clone();
         let answer = Answer { principal, decision, comment: Text::of(comment), at: self.world.now() };
-        let who = answer.principal.name.clone();
+        let (who, comment) = (answer.principal.name.clone(), answer.comment.clone());
         let counted = approval.answer(answer, shown);
         if approval == before {
             return Ok(Answered { state: counted? });
         }
-        let payload = json!({ "approval": approval.id, "by": who, "decision": decision, "state": approval.state });
+        let payload = json!({ "approval": approval.id, "by": who, "decision": decision, "comment": comment,
+            "state": approval.state });
         let mut change = Change { now: self.world.clock.now(), ..Change::default() };
         change.entries.push(Entry {
             incident: approval.binding.incident.clone(),
