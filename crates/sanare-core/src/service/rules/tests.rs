@@ -179,6 +179,43 @@ fn evidence_decides_between_the_rules_of_a_kind() {
     assert_eq!(check(&context(IncidentKind::WrongModelVersion, registry(false))), "escalate 0.2 nothing_left");
 }
 
+/// One run of the agent per kind, with and without a change before it: action and confidence are the table's.
+#[test]
+fn a_run_of_the_agent_answers_as_the_table_says() {
+    let moved = |parts: &mut Parts| {
+        let at = parts.incident.opened;
+        let span = |version: &str, from| LiveSpan {
+            version: Version::parse(version).expect("a version"),
+            from,
+            to: None,
+            moved_by: MovedBy::Others,
+            standing: Standing::Unknown,
+        };
+        parts.version_history = vec![span("41", at.minus(30 * HOUR)), span("42", at.minus(20 * MINUTE))];
+    };
+    for line in TABLE.trim().lines() {
+        let (word, rules) = line.split_once(": ").expect("a kind and its rules");
+        let kind = IncidentKind::parse(word).expect("a kind");
+        for changed in [false, true] {
+            let holds = |rule: &&str| {
+                let condition = rule.split(' ').next().unwrap_or_default();
+                !(condition == "registry-right" || condition == if changed { "unchanged" } else { "changed" })
+            };
+            let first = rules.split(", ").find(holds).map(|rule| {
+                let words: Vec<&str> = rule.split(' ').collect();
+                words[words.len() - 2..].join(" ")
+            });
+            let expected = first.unwrap_or_else(|| "escalate 0.2".to_owned());
+            let told = check(&context(kind, |parts| {
+                if changed {
+                    moved(parts)
+                }
+            }));
+            assert!(told.starts_with(&format!("{expected} ")), "{kind}, changed {changed}: {told}, not {expected}");
+        }
+    }
+}
+
 #[test]
 fn without_evidence_nobody_is_sure() {
     let empty = context(IncidentKind::Unreachable, |parts| {
