@@ -9,9 +9,9 @@ use sanare::core::port::Clock;
 /// A clock of the caller's, for tests: seconds since 1970.
 pub(super) struct Told {
     ask: Py<PyAny>,
-    /// What it said last, and the most that it has said.
+    /// What it said last, and how much has passed by it: where it goes back, nothing has.
     last: AtomicU64,
-    most: AtomicU64,
+    passed: AtomicU64,
     broken: AtomicBool,
 }
 
@@ -21,8 +21,8 @@ const NO_TIME: &str = "`clock` gives no time: it raised, or gave something else 
 impl Told {
     /// The clock, if it tells the time now.
     pub fn new(ask: Py<PyAny>) -> Result<Self, String> {
-        let (last, most) = (AtomicU64::default(), AtomicU64::default());
-        let told = Self { ask, last, most, broken: AtomicBool::new(false) };
+        let (last, passed) = (AtomicU64::default(), AtomicU64::default());
+        let told = Self { ask, last, passed, broken: AtomicBool::new(false) };
         told.millis();
         if told.is_broken() { Err(NO_TIME.to_owned()) } else { Ok(told) }
     }
@@ -34,8 +34,8 @@ impl Told {
         let millis = since.and_then(|since| u64::try_from(since.as_millis()).ok()).filter(|millis| *millis < END);
         self.broken.store(millis.is_none(), Ordering::SeqCst);
         if let Some(millis) = millis {
-            self.last.store(millis, Ordering::SeqCst);
-            self.most.fetch_max(millis, Ordering::SeqCst);
+            let before = self.last.swap(millis, Ordering::SeqCst);
+            self.passed.fetch_add(millis.saturating_sub(before), Ordering::SeqCst);
         }
         self.last.load(Ordering::SeqCst)
     }
@@ -51,7 +51,7 @@ impl Clock for Told {
 
     fn elapsed(&self) -> u64 {
         self.millis();
-        self.most.load(Ordering::SeqCst)
+        self.passed.load(Ordering::SeqCst)
     }
 
     fn is_broken(&self) -> bool {

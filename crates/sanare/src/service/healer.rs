@@ -31,6 +31,8 @@ const WAITING: usize = 10_000;
 const STEPS: usize = 200;
 /// How long a clock that jumped has to be steady, in milliseconds (S34).
 const STEADY: u64 = 300_000;
+/// Further than this no clock is followed, in milliseconds: what is kept for a time would be forgotten at once.
+const FAR: i64 = 30 * 86_400_000;
 /// What lies between two passes.
 const PASS: Duration = Duration::from_secs(1);
 
@@ -354,7 +356,7 @@ impl Healer {
         let steady = &self.inner.steady;
         let jumped = locked(&self.inner.memory).jumped;
         let rests = jumped.is_some_and(|at| steady.elapsed().saturating_sub(at) < STEADY);
-        if !steady.is_apart() || rests {
+        if !steady.is_apart() || steady.ahead().abs() > FAR || rests {
             return Ok(());
         }
         let Ok(_one) = self.inner.acting.try_lock() else { return Ok(()) };

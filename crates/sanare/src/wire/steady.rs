@@ -16,6 +16,8 @@ pub(crate) struct Steady {
 }
 
 struct State {
+    /// Whether it was looked at: before, nothing is under way that a jump could harm, and it tells what the wall does.
+    began: bool,
     /// What it told when the monotonic clock stood at `elapsed`.
     told: u64,
     elapsed: u64,
@@ -34,10 +36,9 @@ pub(crate) struct Jump {
 }
 
 impl Steady {
-    /// Begins with what the wall clock tells.
+    /// Begins with what the wall clock tells when it is first looked at.
     pub fn new(inner: Arc<dyn Clock + Send + Sync>) -> Self {
-        let (told, elapsed) = (inner.now(), inner.elapsed());
-        Self { inner, state: Mutex::new(State { told, elapsed, apart: 0, jump: None }) }
+        Self { inner, state: Mutex::new(State { began: false, told: 0, elapsed: 0, apart: 0, jump: None }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -50,6 +51,10 @@ impl Steady {
         let mut state = self.state();
         if self.inner.is_broken() {
             return (state.jump, false);
+        }
+        if !state.began {
+            (state.began, state.told, state.elapsed) = (true, wall, elapsed);
+            return (None, false);
         }
         let passed = elapsed.saturating_sub(state.elapsed);
         (state.told, state.elapsed) = (state.told.saturating_add(passed), elapsed);
@@ -76,6 +81,11 @@ impl Steady {
         self.state().apart.abs() > JUMP
     }
 
+    /// How many milliseconds the wall clock is ahead, as it was found last.
+    pub fn ahead(&self) -> i64 {
+        self.state().apart
+    }
+
     /// Goes on by what the wall clock tells now; by how many milliseconds that is later.
     pub fn follow(&self) -> i64 {
         let (wall, elapsed) = (self.inner.now(), self.inner.elapsed());
@@ -97,6 +107,9 @@ impl Clock for Steady {
             return wall;
         }
         let state = self.state();
+        if !state.began {
+            return wall;
+        }
         state.told.saturating_add(self.inner.elapsed().saturating_sub(state.elapsed))
     }
 
@@ -167,9 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn what_happens_before_it_is_looked_at_is_no_jump() {
+        let two = Arc::new(Two::default());
+        let steady = Steady::new(two.clone());
+        two.ahead.store(-900_000_000, Ordering::SeqCst);
+        assert_eq!(steady.now(), two.now());
+        assert_eq!((steady.look(), steady.is_apart()), ((None, false), false));
+        assert_eq!(steady.now(), two.now());
+    }
+
+    #[test]
     fn a_clock_that_stands_still_is_a_jump_each_minute_and_one_that_is_set_gently_is_followed() {
         let two = Arc::new(Two::default());
         let steady = Steady::new(two.clone());
+        assert_eq!(steady.look(), (None, false));
         let mut jumps = 0;
         for second in 1..=600 {
             two.elapsed.store(second * 1_000, Ordering::SeqCst);
@@ -179,6 +203,7 @@ mod tests {
         assert!((8..=10).contains(&jumps), "{jumps}");
         assert!(steady.now().abs_diff(1_000_600_000) <= 1_000, "time has passed: {}", steady.now());
         let steady = Steady::new(two.clone());
+        assert_eq!(steady.look(), (None, false));
         for second in 600..40_000_u64 {
             two.elapsed.store(second * 1_000, Ordering::SeqCst);
             // 500 in a million is as gently as the system sets it.
