@@ -54,6 +54,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "detect", run: detect },
     Bench { name: "observations", run: observations },
     Bench { name: "observe", run: observe },
+    Bench { name: "ledger", run: ledger },
     Bench { name: "decision", run: decision },
     Bench { name: "drift", run: drift },
     Bench { name: "look_alikes", run: look_alikes },
@@ -305,6 +306,18 @@ fn observe(workshop: &Workshop, ours: &Venv, _: &Venv) -> anyhow::Result<Vec<Fig
         Ok(Figure { what, unit: "µs", bar: Some(bar), ours: three(&json, &[key])?, peer: None })
     };
     Ok(vec![figure("median_us", "in the middle", 5.0)?, figure("p99_us", "99 of 100 within", 25.0)?])
+}
+
+fn ledger(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {
+    let arguments = ["run", "--release", "--quiet", "-p", "sanare-store", "--example", "ledger_speed", "--", "3"];
+    let json = answer(shell::cargo(&workshop.root, &arguments).arg(&workshop.target))?;
+    Ok(vec![Figure {
+        what: "a ledger of 1,000,000 records in twenty chains verified: pages, hashes, contents".to_owned(),
+        unit: "s",
+        bar: Some(10.0),
+        ours: three(&json, &["verify_s"])?,
+        peer: None,
+    }])
 }
 
 fn decision(workshop: &Workshop, _: &Venv, _: &Venv) -> anyhow::Result<Vec<Figure>> {

@@ -94,6 +94,12 @@ impl Loop<'_> {
             approval.void(why, self.world.now());
             let mut change = Change { now: self.world.clock.now(), ..Change::default() };
             self.wake(&incident, &mut change)?;
+            change.entries.push(Entry {
+                incident,
+                step: "voided".to_owned(),
+                at: change.now,
+                payload: Redactor::standard().json(&json!({ "approval": approval.id, "was": before, "why": why })),
+            });
             change.approvals.push((approval, Some(before)));
             match self.world.store.commit(&change) {
                 Ok(_) => voided += 1,

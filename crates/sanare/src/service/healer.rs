@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use sanare_core::hash::Digest;
 use sanare_core::port::{Clock, Store, StoreFault};
 use sanare_core::service::config::Configuration;
 use sanare_core::service::{Action, Agent, Application, Component, Invalid, ServiceStore};
@@ -21,6 +22,7 @@ use super::operation::{Changed, NotReloaded, Watched};
 use super::queue::Queue;
 use super::references::{self, References};
 use super::setup::Setup;
+use super::upkeep::Upkept;
 use super::watch::Watch;
 use crate::wire::clock::SystemClock;
 use crate::wire::steady::Steady;
@@ -67,6 +69,9 @@ struct Inner {
     hangs_up: AtomicBool,
     watch: Mutex<Watch>,
     memory: Arc<Mutex<Memory>>,
+    upkept: Mutex<Upkept>,
+    /// The policy that was seen last.
+    policy: Mutex<Option<Digest>>,
     references: Arc<References>,
     reporters: Mutex<Vec<Weak<Reporter>>>,
     /// One worker acts at a time in this process.
@@ -194,6 +199,8 @@ impl Healer {
             hangs_up: AtomicBool::new(false),
             watch: Mutex::new(watch),
             memory,
+            upkept: Mutex::default(),
+            policy: Mutex::default(),
             references,
             reporters: Mutex::default(),
             acting: Mutex::default(),
@@ -256,6 +263,14 @@ impl Healer {
 
     pub(super) fn memory(&self) -> Arc<Mutex<Memory>> {
         Arc::clone(&self.inner.memory)
+    }
+
+    pub(super) fn upkept(&self) -> &Mutex<Upkept> {
+        &self.inner.upkept
+    }
+
+    pub(super) fn upkept_policy(&self) -> &Mutex<Option<Digest>> {
+        &self.inner.policy
     }
 
     pub(super) fn hangs_up(&self) -> bool {
@@ -410,6 +425,7 @@ impl Healer {
     /// Questions of what is stopped are void, by whomever and however the switch was set: lifting it begins nothing.
     fn withdraw(&self, acting: &Loop<'_>) -> Result<(), StoreFault> {
         self.note_switches_if_free()?;
+        self.note_policy()?;
         let setup = self.setup();
         if setup.is_stopped(None) {
             return acting.void_approvals(None, "stopped").map(drop);

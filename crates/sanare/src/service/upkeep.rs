@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::Healer;
 use super::courier::Route;
+use super::healer::locked;
 use super::watch::fault;
 use crate::operations::heads::sign;
 
@@ -24,12 +25,20 @@ const ROWS: usize = 1_000;
 /// Transactions of one round: readings come in between them.
 const ROUND: usize = 20;
 /// What lies between two rounds that found nothing to do.
-const PAUSE: u64 = MINUTE;
+const PAUSE: u64 = 10 * MINUTE;
 /// Milliseconds of a lease beside the time that sending may take.
 const LEASE_MS: u64 = 30_000;
-/// Since when each is due again, and whether heads went out the last time.
-const TIDIED: &str = "upkeep/tidied";
+/// Which policy the store knows of.
+const POLICY: &str = "known/policy";
+/// When heads went out the last time, and why they did not.
 const SENT: &str = "upkeep/heads";
+
+/// When this process did what the last time, as far as it knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Upkept {
+    tidied: Option<Moment>,
+    sent: Option<Moment>,
+}
 
 impl Healer {
     /// Does what is due of it.
@@ -38,10 +47,16 @@ impl Healer {
         let configuration = &self.setup().configuration;
         let heads = configuration.heads.clone();
         let every = heads.as_ref().map(|heads| heads.every);
-        let due = |key: &str, pause: u64| -> Result<bool, StoreFault> {
-            Ok(self.noted(key)?.is_none_or(|(at, _)| now.since(at) >= pause || at > now))
-        };
-        let (tidy, send) = (due(TIDIED, PAUSE)?, every.is_some_and(|every| due(SENT, every).unwrap_or(false)));
+        let over = |at: Option<Moment>, pause: u64| at.is_none_or(|at| now.since(at) >= pause || at > now);
+        let last = *locked(self.upkept());
+        let tidy = over(last.tidied, PAUSE);
+        let mut send = every.is_some_and(|every| over(last.sent, every));
+        if send {
+            // Another process may have sent them.
+            let sent = self.noted(SENT)?.map(|(at, _)| at);
+            locked(self.upkept()).sent = sent;
+            send = over(sent, every.unwrap_or(PAUSE));
+        }
         if !tidy && !send {
             return Ok(());
         }
@@ -56,12 +71,41 @@ impl Healer {
         done
     }
 
+    /// Writes down that the policy is another one than the store knows of: it is read anew each time, and what was decided by it
+    /// is to be understood later. The first one is only remembered.
+    pub(super) fn note_policy(&self) -> Result<(), StoreFault> {
+        let policy = self.setup().policy(self.clock().now());
+        let digest = policy.digest();
+        if locked(self.upkept_policy()).as_ref() == Some(&digest) {
+            return Ok(());
+        }
+        let owner = format!("{:020x}", self.clock().chance());
+        let Some(lease) = self.store().lease("policy", &owner, self.clock().now(), LEASE_MS)? else { return Ok(()) };
+        let known = self.store().states(POLICY)?.into_iter().find(|(key, _)| key == POLICY);
+        let known = known.and_then(|(_, state)| String::from_utf8(state).ok());
+        let now = self.clock().now();
+        let mut change = Change { now, ..Change::default() };
+        if known.as_deref() != Some(digest.as_str()) {
+            change.states.push((POLICY.to_owned(), Some(digest.as_str().as_bytes().to_vec())));
+            if let Some(from) = known {
+                let payload = json!({ "from": from, "to": digest, "trouble": policy.trouble() });
+                let payload = Redactor::standard().json(&payload);
+                let incident = Id::new("pol", now, self.clock().chance());
+                change.entries.push(Entry { incident, step: "policy".to_owned(), at: now, payload });
+            }
+            self.store().commit(&change).map(drop).map_err(fault)?;
+        }
+        *locked(self.upkept_policy()) = Some(digest);
+        self.store().release(&lease)
+    }
+
     fn tidy(&self, whole: &dyn Store, now: Moment, due: bool) -> Result<(), StoreFault> {
         let Some(keeper) = whole.keeper().filter(|_| due) else { return Ok(()) };
         let keeping = self.setup().configuration.keeping.clone();
         for _ in 0..ROUND {
             if !keeper.tidy(&keeping, now, ROWS)?.is_some() {
-                return self.note_upkeep(TIDIED, now, "");
+                locked(self.upkept()).tidied = Some(now);
+                return Ok(());
             }
             // Whoever waits for the store has its turn.
             std::thread::sleep(Duration::from_millis(5));
@@ -88,6 +132,7 @@ impl Healer {
                 .map(drop)
                 .map_err(fault)?;
         }
+        locked(self.upkept()).sent = Some(now);
         self.note_upkeep(SENT, now, &why)
     }
 

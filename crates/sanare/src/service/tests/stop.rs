@@ -106,6 +106,9 @@ fn a_granted_approval_is_void_and_lifting_the_switch_begins_nothing() {
     assert!(plant.calls.lock().unwrap().is_empty(), "the word was given before the stop");
     let stands = plant.healer.store().approval(&sanare_core::id::Id::from_text(asked.id)).unwrap().unwrap();
     assert_eq!(stands.state, ApprovalState::Voided);
+    let records = plant.records.ledger_after(0, 10_000).unwrap();
+    let voided = records.iter().find(|record| record.step == "voided").expect("that it is void is on record");
+    assert!(voided.payload.contains(r#""was":"granted","why":"stopped""#), "{}", voided.payload);
     // A switch that was set by hand, with no store at hand, withdraws what was granted all the same.
     let again = plant.healer.pending_approvals().unwrap().remove(0);
     assert_eq!(plant.healer.approve(&again.id, "yes", None).unwrap(), ApprovalState::Granted);

@@ -76,3 +76,20 @@ fn a_healer_forgets_what_is_old() {
     let left = plant.healer.store().recent(&super::fraud(), 1_000).unwrap().len();
     assert!(left <= 12, "{left} of {before}");
 }
+
+#[test]
+fn another_policy_is_a_record() {
+    let plant = Plant::new(CONFIGURATION, ASKS);
+    plant.minutes(1);
+    assert_eq!(steps(&plant, "policy"), Vec::<String>::new(), "the first one is no change");
+    let file = plant.healer.setup().path("policy.toml");
+    std::fs::write(&file, super::AUTO).unwrap();
+    plant.minutes(1);
+    std::fs::write(&file, "version = ").unwrap();
+    plant.minutes(1);
+    let told: Vec<serde_json::Value> =
+        steps(&plant, "policy").iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!((&told[1]["from"], told[0]["trouble"].is_null()), (&told[0]["to"], true));
+    assert!(told[1]["trouble"].is_string(), "{told:?}");
+}
