@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::invalid::Invalid;
 use crate::model::escape::is_hidden;
+use crate::redact::Redactor;
 
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident, $field:literal, $fits:ident, $form:literal;)*) => {$(
@@ -125,6 +126,9 @@ fn is_version(text: &str) -> bool {
 #[serde(try_from = "BTreeMap<String, String>", into = "BTreeMap<String, String>")]
 pub struct Labels(BTreeMap<String, String>);
 
+/// A value of fewer bytes is no secret that could be known as one.
+const SHORT: usize = 6;
+
 impl Labels {
     /// Checks labels.
     ///
@@ -150,6 +154,21 @@ impl Labels {
             return Err(Invalid::new("labels", "are longer than 8 KiB together"));
         }
         Ok(Self(labels))
+    }
+
+    /// Without what is a secret by its form or its key (S118). The same labels are the same afterwards.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        for (key, value) in self.0.iter_mut().filter(|(_, value)| value.len() >= SHORT) {
+            let redacted = Redactor::standard().json(&serde_json::json!({ key.as_str(): value.as_str() }));
+            match redacted.as_ref().get(key.as_str()).and_then(serde_json::Value::as_str) {
+                Some(text) if text == value => {}
+                Some(text) => *value = text.chars().take(512).collect(),
+                // The key itself was taken for one.
+                None => *value = "<redacted>".to_owned(),
+            }
+        }
+        self
     }
 
     /// The value of a key.

@@ -13,6 +13,7 @@ use super::word::{Flag, ObservationKind, Trust};
 use crate::hash::Digest;
 use crate::id::Id;
 use crate::ledger::v1::canonical;
+use crate::redact::Redactor;
 
 /// One reading, as it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -194,7 +195,7 @@ impl Observation {
             None => stamp.id.as_str().to_owned(),
         };
         Ok(Self {
-            source_id: draft.source_id.clone().unwrap_or_else(made),
+            source_id: draft.source_id.as_deref().map(unsecret).unwrap_or_else(made),
             id: stamp.id,
             sequence: 0,
             application: draft.application,
@@ -205,7 +206,7 @@ impl Observation {
             event_time,
             arrival_time: stamp.arrival,
             source: stamp.source,
-            labels: draft.labels,
+            labels: draft.labels.redacted(),
             trust: stamp.trust,
             flags,
         })
@@ -232,6 +233,14 @@ impl Observation {
     }
 }
 
+/// A sender's own id, or its digest where it holds a secret: what is sent again is the same one still.
+fn unsecret(id: &str) -> String {
+    match Redactor::standard().text(id).as_str() == id {
+        true => id.to_owned(),
+        false => format!("redacted-{}", Digest::of(id.as_bytes()).short()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value as Json, json};
@@ -239,7 +248,7 @@ mod tests {
     use super::{Draft, Observation, Stamp};
     use crate::id::Id;
     use crate::service::moment::Moment;
-    use crate::service::name::Source;
+    use crate::service::name::{Labels, Source};
     use crate::service::word::Trust;
 
     fn stamp() -> Stamp {
@@ -310,5 +319,36 @@ mod tests {
         let read: Observation = serde_json::from_value(serde_json::to_value(&one).expect("json")).expect("read");
         assert_eq!(read, one);
         assert!(one.proves_freshness());
+    }
+
+    /// A secret in a label or in the sender's own id is in nothing that is kept, and what is sent again is known all the same.
+    #[test]
+    fn no_secret_is_in_labels_or_ids() {
+        let token = "ghp_WiL9dv4wtfUQ1VQ3OZRkt4aQng5VP2pv9O5y";
+        let labels = |pairs: &[(&str, &str)]| {
+            let owned = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            Labels::new(owned.collect()).expect("they are good")
+        };
+        let of = |labels: Labels, id: &str| {
+            let value = crate::service::ObservedValue::metric(1.0);
+            let application = crate::service::Application::parse("fraud").expect("a name");
+            let signal = crate::service::Signal::parse("p99").expect("a name");
+            let draft = super::Draft {
+                labels,
+                source_id: Some(id.to_owned()),
+                ..super::Draft::new(application, signal, value)
+            };
+            Observation::accept(draft, stamp()).expect("it is good")
+        };
+        let secret =
+            labels(&[("why", &format!("cannot use {token}")), ("password", "Tr0ub4dor&3xyz"), ("model", "fraud-v7")]);
+        let (one, two) = (of(secret.clone(), token), of(secret, token));
+        let kept = serde_json::to_string(&one).expect("it is JSON");
+        assert!(!kept.contains(token) && !kept.contains("Tr0ub4dor"), "{kept}");
+        assert_eq!((one.labels.get("model"), &one.source_id), (Some("fraud-v7"), &two.source_id));
+        assert_eq!(one.labels, two.labels);
+        let plain = labels(&[("region", "eu-central-1"), ("path", "/v1/score"), ("host", "fraud-7f9c4d-x2x8q")]);
+        let kept = of(plain.clone(), "2026-12-01T01:00:00Z/fraud/17");
+        assert_eq!((kept.labels, kept.source_id.as_str()), (plain, "2026-12-01T01:00:00Z/fraud/17"));
     }
 }
