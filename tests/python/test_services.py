@@ -110,7 +110,12 @@ def test_a_bad_version_is_rolled_back_once_a_person_agrees(tmp_path: Path) -> No
     found = plant.healer.incident(plant.incident["id"][:12])
     assert found is not None and found["steps"][-1] == "closed"
     story = [line for one in found["story"] for line in [one["step"], *one["lines"]]]
-    for line in ("rollback_model, from 2 to 1", "policy: ask", "ask by mode_ask: the mode is ask", "rollback_model: rct_"):
+    for line in (
+        "rollback_model, from 2 to 1",
+        "policy: ask",
+        "ask by mode_ask: the mode is ask",
+        "rollback_model: rct_",
+    ):
         assert any(one.startswith(line) for one in story), (line, story)
     assert [one["lines"] for one in found["story"] if one["step"] == "answered"] == [[f"approve: {ME}: yes"]]
     assert (found["next"], story[-2]) == ([], "closed")
@@ -252,6 +257,18 @@ def test_values_of_other_kinds(tmp_path: Path) -> None:
     assert plant.service.stats() == {"queued": 3, "sent": 0, "dropped": 0, "refused": 2, "rows": 0}
     assert plant.healer.run_once()["stored"] == 3
     assert plant.service.stats()["sent"] == 3
+
+
+def test_readings_of_one_instant_are_as_many_as_were_reported(tmp_path: Path) -> None:
+    plant = Plant(tmp_path, ASKS)
+    for number in (0.01, 0.01, 0.01, 0.5):
+        plant.service.observe("error_share", number)
+    plant.now -= 0.005  # A clock that is set back a little.
+    plant.service.observe("error_share", 0.01)
+    plant.healer.run_once()
+    [account] = [one for one in plant.healer.intake() if one["application"] == "fraud"]
+    told = {key: account[key] for key in ("received", "accepted", "duplicate")}
+    assert told == {"received": 5, "accepted": 5, "duplicate": 0}, account
 
 
 def test_names_are_constants_of_the_program(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 //! What a service reports, from within its own process: each call takes its place in a queue and returns (S14 to S17).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,8 @@ pub(super) struct Reporter {
     logs: Vec<Counter>,
     /// What this program said last of which version is live.
     live: Mutex<Option<Version>>,
+    /// When the last reading was taken, in microseconds.
+    last: AtomicU64,
 }
 
 /// What was measured of a path since it was last sent.
@@ -61,6 +64,9 @@ struct Path {
 
 /// Latencies that are kept of a path between two sendings; of more, each takes the place of an earlier one.
 const LATENCIES: usize = 1_000;
+
+/// Microseconds by which readings may run ahead of the clock.
+const SAME_INSTANT: u64 = 1_000_000;
 
 /// More of a reading than its number.
 #[derive(Clone, Debug, Default)]
@@ -84,9 +90,9 @@ impl Service {
         references: Arc<References>,
         healer: Healer,
     ) -> Self {
-        let (paths, rows, live) = (Mutex::default(), Rows::default(), Mutex::default());
+        let (paths, rows, live, last) = (Mutex::default(), Rows::default(), Mutex::default(), AtomicU64::new(0));
         let logs = Counter::of_program(&healer.setup(), &application);
-        let reporter = Reporter { application, options, queue, clock, paths, references, rows, logs, live };
+        let reporter = Reporter { application, options, queue, clock, paths, references, rows, logs, live, last };
         Self { reporter: Arc::new(reporter), healer }
     }
 
@@ -293,10 +299,23 @@ impl Reporter {
                     // Nobody knows when this was true.
                     return self.queue.refuse();
                 }
-                now
+                self.after_the_last(now)
             }
         });
         self.queue.put(draft);
+    }
+
+    /// The clock tells milliseconds, in which a program may report many readings: each is a microsecond later than the one
+    /// before, so that none is taken for another that is told twice.
+    fn after_the_last(&self, now: Moment) -> Moment {
+        let later = |last: u64| match last.checked_sub(now.micros()) {
+            // What lies further ahead was said by a clock that has gone back since.
+            Some(ahead) if ahead < SAME_INSTANT => last + 1,
+            _ => now.micros(),
+        };
+        let next = |last| Some(later(last));
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_default();
+        Moment::from_micros(later(last))
     }
 
     fn served(&self, path: &str, took: Duration, failed: bool) {
