@@ -12,7 +12,7 @@ use crate::workshop::Workshop;
 /// How long a download may take before the tests run without it.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// By this the tests are told where it is.
-pub const VARIABLE: &str = "SANARE_PROMETHEUS";
+pub const VARIABLE: &str = "PROMETHEUS_PROGRAM";
 
 /// The program.
 ///

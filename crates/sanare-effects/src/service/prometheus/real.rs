@@ -1,4 +1,4 @@
-//! The real Prometheus, where there is one: on the path, or named by `SANARE_PROMETHEUS`. It scrapes a small target that
+//! The real Prometheus, where there is one: on the path, or named by `PROMETHEUS_PROGRAM`. It scrapes a small target that
 //! the test owns.
 
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Drop for Server {
 }
 
 fn program() -> Option<PathBuf> {
-    let named = std::env::var_os("SANARE_PROMETHEUS").map(PathBuf::from);
+    let named = std::env::var_os("PROMETHEUS_PROGRAM").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("prometheus")).find(|file| file.is_file());
     named.or(found)
@@ -84,7 +84,7 @@ fn age(sample: &Sample) -> f64 {
 #[test]
 fn a_real_server_is_read_as_it_is() {
     let Some(program) = program() else {
-        eprintln!("NOT RUN: there is no `prometheus` on the path, and SANARE_PROMETHEUS names none");
+        eprintln!("NOT RUN: there is no `prometheus` on the path, and PROMETHEUS_PROGRAM names none");
         return;
     };
     // 0: all is well; 1: one series is gone; 2: the target is down.
