@@ -278,8 +278,8 @@ impl ServiceStore for Memory {
 
     fn observed_after(&self, source: &Source, after: u64) -> Result<(Vec<Observation>, u64), StoreFault> {
         let kept = self.kept();
-        let all = &kept.service.observations;
-        let found = all.values().filter(|one| one.sequence > after && one.source == *source).cloned().collect();
+        let all = kept.service.observations.range(after.saturating_add(1)..);
+        let found = all.map(|(_, one)| one).filter(|one| one.source == *source).cloned().collect();
         Ok((found, kept.service.observed))
     }
 
