@@ -20,6 +20,14 @@ pub enum StoreFault {
         /// The newest format that this version knows.
         known: u32,
     },
+    /// It is of an older version, and no copy of it could be made before it is changed. Nothing in it was.
+    #[error("the store has the older format {from} and stays as it is, since no copy of it could be made first: {why}")]
+    NotMigrated {
+        /// The format that it has.
+        from: u32,
+        /// Why there is no copy.
+        why: String,
+    },
     /// It cannot be opened or written here.
     #[error("the store cannot be used: {0}")]
     Unusable(String),

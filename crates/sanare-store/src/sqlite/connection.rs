@@ -11,7 +11,7 @@ use sanare_core::port::StoreFault;
 use super::fault::fault;
 use super::service::Queue;
 use super::turn::Progress;
-use super::{head, ledger};
+use super::{backup, head, ledger};
 
 /// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -167,7 +167,7 @@ fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
         connection.pragma_update(None, pragma, value).map_err(fault)?;
     }
     connection.pragma_update(None, "journal_size_limit", 4 * 1024 * 1024).map_err(fault)?;
-    migrate(&mut connection)?;
+    migrate(&mut connection, path)?;
     Ok(connection)
 }
 
@@ -195,18 +195,23 @@ fn format_of(connection: &Connection) -> Result<u32, StoreFault> {
     }
 }
 
-/// Brings it to the present format, each step in one transaction with its number.
-fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
-    loop {
-        let format = recognise(connection)? as usize;
-        let Some(step) = MIGRATIONS.get(format) else { return Ok(()) };
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
-        // Another process may have been faster.
-        if format_of(&transaction)? as usize == format {
-            transaction.execute_batch(step).map_err(fault)?;
-            transaction.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
-            transaction.pragma_update(None, "user_version", format as u32 + 1).map_err(fault)?;
-        }
-        transaction.commit().map_err(fault)?;
+/// Brings it to the present format: all steps in one transaction, so that it is of one format or the other whenever this is
+/// ended. What is in an older store is copied first.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreFault> {
+    if recognise(connection)? as usize == MIGRATIONS.len() {
+        return Ok(());
     }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(fault)?;
+    // Another process may have been faster. From here on nobody else writes.
+    let format = format_of(&transaction)?;
+    let steps = MIGRATIONS.get(format as usize..).unwrap_or_default();
+    if format > 0 && !steps.is_empty() {
+        backup::before_migration(path, format)?;
+    }
+    for step in steps {
+        transaction.execute_batch(step).map_err(fault)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as u32).map_err(fault)?;
+    transaction.commit().map_err(fault)
 }

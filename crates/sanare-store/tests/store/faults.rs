@@ -25,7 +25,7 @@ const ROUNDS: usize = 25;
 const FOLDER: &str = "STORE_TEST_FAULTS";
 
 /// The shim, compiled once; `None` where there is no compiler, which is said.
-fn shim(folder: &Path) -> Option<PathBuf> {
+pub(super) fn shim(folder: &Path) -> Option<PathBuf> {
     let shim = folder.join("fault.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/store/fault.c");
     let built = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shim).args([source, "-ldl"]).status();
@@ -39,7 +39,7 @@ fn shim(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Runs the writer behind the shim; what it said of each write.
-fn write(folder: &Path, shim: &Path, faults: &[(&str, String)]) -> Vec<String> {
+pub(super) fn write(folder: &Path, shim: &Path, faults: &[(&str, String)]) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "faults::writes_behind_the_shim", "--nocapture"]).env(FOLDER, folder);
     child.env("LD_PRELOAD", shim).envs(faults.iter().map(|(name, value)| (*name, value)));

@@ -248,7 +248,7 @@ fn statements_take_out_nothing_that_no_tombstone_or_seal_covers() {
 }
 
 /// The migrations as they were then, and three records hashed as they were then.
-fn of_format_7(path: &std::path::Path) {
+pub(super) fn of_format_7(path: &std::path::Path) {
     let connection = Connection::open(path).unwrap();
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/sqlite/migrations");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();

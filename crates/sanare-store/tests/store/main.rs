@@ -15,6 +15,7 @@ mod folder;
 mod intake;
 mod keep;
 mod messages;
+mod migrations;
 mod processes;
 mod quiet;
 mod sealed;
