@@ -276,6 +276,7 @@ def test_good_calls_are_looked_at_again_after_a_while(form: str, load, project) 
         module = load(text)
         f = module.f
     before = f.__code__
+    began = time.monotonic()
     for value in (1, 1, 1, 1, {"other": 1}, {"other": 1}):
         f(value)
     from sanare import _refresh
@@ -283,7 +284,8 @@ def test_good_calls_are_looked_at_again_after_a_while(form: str, load, project) 
     assert len(_refresh._due) >= 1
     settled = f.__code__
     gc.collect()
-    assert f.__code__ is settled, "looked at again too early"
+    if time.monotonic() - began < 1:  # A machine that is busy may have needed longer than that.
+        assert f.__code__ is settled, "looked at again too early"
     time.sleep(1.1)
     gc.collect()
     if form == "compiled":

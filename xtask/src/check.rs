@@ -128,7 +128,17 @@ const OF_ONE_PYTHON: &[&str] = &[
     "test_model_injection.py",
     "test_model_lab.py",
     "test_model_transport.py",
+    "test_every_verb.py",
+    "test_ledger_heads.py",
+    "test_services_invariants.py",
     "test_services_kill.py",
+    "test_services_month.py",
+    "test_services_notify_kill.py",
+    "test_services_registry.py",
+    "test_services_reload.py",
+    "test_services_secrets.py",
+    "test_services_stop.py",
+    "test_verbs.py",
 ];
 
 /// The same wheel under every other interpreter that is found; there without third-party libraries.
