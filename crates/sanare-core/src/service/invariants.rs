@@ -15,7 +15,7 @@ use super::moment::{MINUTE, Moment};
 use super::name::{Component, Version};
 use super::prompt::{Telemetry, compose};
 use super::proposal::{AgentResult, Params};
-use super::reply::{Asked, read};
+use super::reply::{Asked, KEYS, read};
 use super::rules::RulesAgent;
 use super::target::TargetKey;
 use super::text::Text;
@@ -27,18 +27,6 @@ use crate::model::prompt::{Prompt, Purpose};
 
 /// Cases of each invariant; what failed stays in `proptest-regressions`.
 const CASES: u32 = 10_000;
-
-const KEYS: [&str; 9] = [
-    "summary",
-    "confidence",
-    "probable_cause",
-    "evidence_used",
-    "alternatives",
-    "missing_information",
-    "action",
-    "rationale",
-    "expected_outcome",
-];
 
 /// A word that a reply may try to bring in as a target or a parameter.
 const EVIL: &str = "systemd:prod/payments.service";

@@ -14,7 +14,7 @@ use super::word::Origin;
 use crate::id::Id;
 use crate::model::reply::{Code, InvalidReply, object, texts};
 
-const KEYS: [&str; 9] = [
+pub(super) const KEYS: [&str; 9] = [
     "summary",
     "confidence",
     "probable_cause",

@@ -144,19 +144,21 @@ fn check(context: &Context) -> String {
     format!("{action} {} {id}", result.diagnosis.confidence)
 }
 
+/// A version went live twenty minutes before the incident.
+fn moved(parts: &mut Parts) {
+    let at = parts.incident.opened;
+    let span = |version: &str, from| LiveSpan {
+        version: Version::parse(version).expect("a version"),
+        from,
+        to: None,
+        moved_by: MovedBy::Others,
+        standing: Standing::Unknown,
+    };
+    parts.version_history = vec![span("41", at.minus(30 * HOUR)), span("42", at.minus(20 * MINUTE))];
+}
+
 #[test]
 fn evidence_decides_between_the_rules_of_a_kind() {
-    let moved = |parts: &mut Parts| {
-        let at = parts.incident.opened;
-        let span = |version: &str, from| LiveSpan {
-            version: Version::parse(version).expect("a version"),
-            from,
-            to: None,
-            moved_by: MovedBy::Others,
-            standing: Standing::Unknown,
-        };
-        parts.version_history = vec![span("41", at.minus(30 * HOUR)), span("42", at.minus(20 * MINUTE))];
-    };
     assert_eq!(check(&context(IncidentKind::LatencyHigh, |_| {})), "restart_component 0.7 latency_restart");
     assert_eq!(check(&context(IncidentKind::LatencyHigh, moved)), "rollback_model 0.7 latency_changed");
     assert_eq!(check(&context(IncidentKind::CrashLoop, |_| {})), "escalate 0.2 nothing_left");
@@ -182,17 +184,6 @@ fn evidence_decides_between_the_rules_of_a_kind() {
 /// One run of the agent per kind, with and without a change before it: action and confidence are the table's.
 #[test]
 fn a_run_of_the_agent_answers_as_the_table_says() {
-    let moved = |parts: &mut Parts| {
-        let at = parts.incident.opened;
-        let span = |version: &str, from| LiveSpan {
-            version: Version::parse(version).expect("a version"),
-            from,
-            to: None,
-            moved_by: MovedBy::Others,
-            standing: Standing::Unknown,
-        };
-        parts.version_history = vec![span("41", at.minus(30 * HOUR)), span("42", at.minus(20 * MINUTE))];
-    };
     for line in TABLE.trim().lines() {
         let (word, rules) = line.split_once(": ").expect("a kind and its rules");
         let kind = IncidentKind::parse(word).expect("a kind");
