@@ -10,21 +10,21 @@ use crate::shell;
 use crate::tidy;
 use crate::workshop::Workshop;
 
-/// All parts in running order. A new part is one line here.
+/// All parts in running order, the longest of those beside each other first. A new part is one line here.
 const PARTS: &[Part] = &[
-    Part { name: "format", work: format },
-    Part { name: "tidy", work: house_rules },
-    Part { name: "clippy", work: clippy },
-    Part { name: "rust", work: rust_tests },
-    Part { name: "wheel", work: wheel },
-    Part { name: "python-lint", work: python_lint },
-    Part { name: "python-types", work: python_types },
-    Part { name: "python", work: python_tests },
-    Part { name: "other-pythons", work: other_pythons },
-    Part { name: "services", work: services },
-    Part { name: "cases", work: corpora::cases },
-    Part { name: "candidates", work: corpora::candidates },
-    Part { name: "redaction", work: corpora::redaction },
+    Part { name: "format", work: format, beside: false },
+    Part { name: "tidy", work: house_rules, beside: false },
+    Part { name: "clippy", work: clippy, beside: false },
+    Part { name: "rust", work: rust_tests, beside: false },
+    Part { name: "wheel", work: wheel, beside: false },
+    Part { name: "python-lint", work: python_lint, beside: false },
+    Part { name: "python-types", work: python_types, beside: false },
+    Part { name: "other-pythons", work: other_pythons, beside: true },
+    Part { name: "python", work: python_tests, beside: true },
+    Part { name: "services", work: services, beside: true },
+    Part { name: "cases", work: corpora::cases, beside: true },
+    Part { name: "candidates", work: corpora::candidates, beside: true },
+    Part { name: "redaction", work: corpora::redaction, beside: true },
 ];
 
 /// The names, for the command line.
@@ -80,7 +80,7 @@ fn rust_tests(workshop: &Workshop) -> anyhow::Result<Ending> {
         }
         Err(why) => {
             let told = format!("NOT RUN: tests against a real Prometheus: {why:#}");
-            eprintln!("xtask: {told}");
+            shell::tell(&format!("xtask: {told}"));
             told
         }
     };

@@ -79,7 +79,7 @@ pub fn candidates(workshop: &Workshop) -> anyhow::Result<Ending> {
     let Some((folder, venv)) = corpus(workshop, "security/candidates/score_static.py")? else { return skipped() };
     let text =
         shell::output(python_in(&venv, &folder).args(["score_static.py", "--show", "--cmd", "sanare vet --jsonl"]))?;
-    eprint!("{text}");
+    shell::tell(text.trim_end());
     Ok(Ending::Good(text.lines().last().unwrap_or_default().to_owned()))
 }
 
@@ -92,7 +92,7 @@ pub fn redaction(workshop: &Workshop) -> anyhow::Result<Ending> {
         command.args(["--min", floor]);
     }
     let text = shell::output(&mut command)?;
-    eprint!("{text}");
+    shell::tell(text.trim_end());
     let last = text.lines().rfind(|line| line.starts_with("seed ")).unwrap_or_default();
     Ok(Ending::Good(last.to_owned()))
 }
