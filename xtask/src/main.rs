@@ -10,6 +10,7 @@ mod prometheus;
 mod python;
 mod shell;
 mod tidy;
+mod without;
 mod workshop;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ tasks:
   demo [ARGUMENT…]              builds the wheel into a venv and runs `sanare demo`
   bench [NAME…]                 the benches; without names also rewrites docs/benchmarks.md
   tidy                          the rules of the house
+  without [NAME…]               takes mechanisms out, one at a time, and looks whether their tests notice (hours)
   wheel                         builds the wheel, installs it into the venv, prints where it is
   parts                         the names of the parts of `test`";
 
@@ -49,6 +51,7 @@ fn run(arguments: &[String]) -> anyhow::Result<bool> {
         "demo" => demo::run(&workshop, rest),
         "bench" => bench::run(&workshop, rest),
         "tidy" => tidy::run(&workshop),
+        "without" => without::run(&workshop, rest),
         "wheel" => python::wheel(&workshop).map(|venv| println!("{}", venv.folder().display())).map(|()| true),
         "parts" => {
             println!("{}", check::names().join("\n"));

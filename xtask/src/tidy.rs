@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use serde::Deserialize;
 
 use crate::shell;
+use crate::without;
 use crate::workshop::Workshop;
 
 /// `xtask/tidy.toml`: what a rule is waived for, each with its reason.
@@ -57,8 +58,20 @@ pub fn problems(root: &Path) -> anyhow::Result<Vec<String>> {
     text::check(&files, &waivers, &mut problems);
     data::check(&files, &mut problems);
     faults::check(&files, &waivers, &mut problems);
+    mechanisms(root, &files, &mut problems)?;
     problems.sort();
     Ok(problems)
+}
+
+/// Every mechanism that a requirement rests on is where `cargo xtask without` takes it out.
+fn mechanisms(root: &Path, files: &[Tracked], problems: &mut Vec<String>) -> anyhow::Result<()> {
+    for mechanism in without::table::read(root)? {
+        let source = files.iter().find(|file| file.path == mechanism.file).and_then(|file| file.text.as_deref());
+        if let Some(problem) = mechanism.problem(source) {
+            problems.push(format!("xtask/mechanisms: {} \"{}\" {problem}", mechanism.spec.join(" "), mechanism.says));
+        }
+    }
+    Ok(())
 }
 
 /// What git tracks or would track; without git, all files outside the usual folders of waste.
