@@ -10,6 +10,7 @@ mod connection;
 mod fault;
 mod folder;
 mod head;
+mod header;
 mod keep;
 mod leases;
 mod ledger;

@@ -11,7 +11,7 @@ use sanare_core::port::StoreFault;
 use super::fault::fault;
 use super::service::Queue;
 use super::turn::Progress;
-use super::{backup, head, ledger};
+use super::{backup, head, header, ledger};
 
 /// Each format's step from the one before it. Numbers are places in this list, from 1; nothing in it is ever changed.
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -117,7 +117,7 @@ impl Drop for Slots {
 fn open_patiently(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let begin = Instant::now();
     let mut progress = Progress::of(path);
-    let made = is_made(path);
+    let made = header::is_made(path);
     let connection = loop {
         match open(path, if made { Duration::ZERO } else { patience }) {
             Err(StoreFault::Busy) if begin.elapsed() < patience && !(made && progress.stands_still(STILL)) => {
@@ -132,15 +132,6 @@ fn open_patiently(path: &Path, patience: Duration) -> Result<Connection, StoreFa
 
 /// How long nothing may change in a made store that cannot be read.
 const STILL: Duration = Duration::from_millis(60);
-
-/// Whether the file is a database with a write-ahead log, as every store is once it is made (SQLite's file format, offsets
-/// 18 and 19 of the header).
-fn is_made(path: &Path) -> bool {
-    use std::io::Read as _;
-    let mut header = [0; 20];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.is_ok() && header.ends_with(&[2, 2])
-}
 
 fn open(path: &Path, patience: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

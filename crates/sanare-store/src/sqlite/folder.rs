@@ -28,26 +28,37 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     fs::write(folder.join(".gitignore"), "*\n")
 }
 
+/// A file that is there is not opened: closing it would take the locks of a store away that this process has open already.
 fn private_file(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made.map(drop),
+    }
+    let about = match fs::metadata(path) {
+        // A link to a file that is not there yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return options.create_new(false).create(true).truncate(false).open(path).map(drop);
+        }
+        about => about?,
+    };
+    if !about.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     #[cfg(unix)]
-    close_to_others(&file)?;
+    close_to_others(path, &about)?;
     Ok(())
 }
 
 #[cfg(unix)]
-fn close_to_others(file: &fs::File) -> io::Result<()> {
+fn close_to_others(path: &Path, about: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    let mode = file.metadata()?.permissions().mode();
+    let mode = about.permissions().mode();
     if mode & 0o077 != 0 {
-        file.set_permissions(fs::Permissions::from_mode(mode & 0o700))?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
     }
     Ok(())
 }
