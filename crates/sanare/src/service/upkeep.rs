@@ -1,11 +1,13 @@
 //! What a healer does for its store beside its work: it forgets what is old, and sends the ledger's signed heads where they
 //! are kept (S117, S119). One process does it at a time.
 
+mod age;
+
 use std::time::Duration;
 
 use sanare_core::id::Id;
 use sanare_core::ledger::{Entry, Heads};
-use sanare_core::port::{Store, StoreFault};
+use sanare_core::port::{Keeping, Store, StoreFault};
 use sanare_core::redact::Redactor;
 use sanare_core::service::config::HeadsSettings;
 use sanare_core::service::moment::MINUTE;
@@ -14,6 +16,7 @@ use sanare_effects::head_key::replace;
 use sanare_effects::service::message::Outgoing;
 use serde_json::json;
 
+use self::age::{Age, Gap};
 use super::Healer;
 use super::courier::Route;
 use super::healer::locked;
@@ -30,6 +33,8 @@ const PAUSE: u64 = 10 * MINUTE;
 const LEASE_MS: u64 = 30_000;
 /// Which policy the store knows of.
 const POLICY: &str = "known/policy";
+/// How old things are.
+const AGE: &str = "upkeep/age";
 /// When heads went out the last time, and why they did not.
 const SENT: &str = "upkeep/heads";
 
@@ -37,6 +42,8 @@ const SENT: &str = "upkeep/heads";
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Upkept {
     tidied: Option<Moment>,
+    /// The clock that nobody can set, when it last looked how old things are.
+    aged: Option<u64>,
     sent: Option<Moment>,
 }
 
@@ -102,8 +109,9 @@ impl Healer {
     fn tidy(&self, whole: &dyn Store, now: Moment, due: bool) -> Result<(), StoreFault> {
         let Some(keeper) = whole.keeper().filter(|_| due) else { return Ok(()) };
         let keeping = self.setup().configuration.keeping.clone();
+        let age = self.age(now, &keeping)?;
         for _ in 0..ROUND {
-            if !keeper.tidy(&keeping, now, ROWS)?.is_some() {
+            if !keeper.tidy(&keeping, age, ROWS)?.is_some() {
                 locked(self.upkept()).tidied = Some(now);
                 return Ok(());
             }
@@ -111,6 +119,23 @@ impl Healer {
             std::thread::sleep(Duration::from_millis(5));
         }
         Ok(())
+    }
+
+    /// The time by which what is kept is old: a clock that was set, or a machine that was off, makes nothing old at once.
+    fn age(&self, now: Moment, keeping: &Keeping) -> Result<Moment, StoreFault> {
+        let found = self.store().states(AGE)?.into_iter().find(|(key, _)| key == AGE);
+        let before = found.and_then(|(_, state)| Age::parse(&String::from_utf8(state).ok()?));
+        let elapsed = self.clock().elapsed();
+        let known = locked(self.upkept()).aged.map_or(0, |aged| elapsed.saturating_sub(aged).saturating_mul(1_000));
+        let (age, gap) = before.map_or((Age::new(now), None), |before| before.goes_on(now, known, keeping));
+        if let Some(Gap { passed, counted }) = gap {
+            let told = json!({ "passed_ms": passed / 1_000, "counted_ms": counted / 1_000 });
+            self.write_down("retention_held", &told)?;
+        }
+        let states = vec![(AGE.to_owned(), Some(age.text().into_bytes()))];
+        self.store().commit(&Change { now: now.millis(), states, ..Change::default() }).map(drop).map_err(fault)?;
+        locked(self.upkept()).aged = Some(elapsed);
+        Ok(age.at())
     }
 
     fn send_heads(&self, whole: &dyn Store, settings: &HeadsSettings, now: Moment) -> Result<(), StoreFault> {

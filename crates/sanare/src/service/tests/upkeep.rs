@@ -1,11 +1,14 @@
 //! What a healer does for its store beside its work: heads go out signed, what is old goes (S117, S119).
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
 
 use sanare_core::ledger::Heads;
-use sanare_core::port::Store as _;
+use sanare_core::port::{Clock, Store as _};
 use sanare_core::service::moment::DAY;
+use sanare_core::service::rules::RulesAgent;
 
+use super::super::{Healer, Setup, Tools};
 use super::{ASKS, CONFIGURATION, Plant};
 use crate::operations::heads::compare;
 
@@ -75,6 +78,51 @@ fn a_healer_forgets_what_is_old() {
     plant.minutes(1);
     let left = plant.healer.store().recent(&super::fraud(), 1_000).unwrap().len();
     assert!(left <= 12, "{left} of {before}");
+}
+
+/// Ten years pass by the wall clock while nothing runs: nobody knows whether they have passed.
+#[test]
+fn a_clock_that_jumped_before_a_restart_forgets_nothing_at_once_and_that_is_told() {
+    let plant = Plant::new(CONFIGURATION, ASKS);
+    plant.minutes(5);
+    let before = plant.healer.store().recent(&super::fraud(), 10_000).unwrap().len();
+    let setup = Setup::read(&plant.healer.setup().file).unwrap();
+    let clock = Arc::new(Ahead(plant.clock.clone(), 3_650 * DAY / 1_000));
+    let tools = Tools { store: Arc::clone(&plant.store), clock, agent: Arc::new(RulesAgent) };
+    let healer = Healer::with(setup, tools).unwrap();
+    for _ in 0..100 {
+        plant.clock.0.fetch_add(60_000, std::sync::atomic::Ordering::SeqCst);
+        healer.run_once().unwrap();
+    }
+    let left = plant.healer.store().recent(&super::fraud(), 10_000).unwrap().len();
+    assert_eq!(left, before);
+    let [told] = &steps(&plant, "retention_held")[..] else { panic!("it is told once") };
+    let told: serde_json::Value = serde_json::from_str(told).unwrap();
+    assert_eq!(told["counted_ms"], 7 * DAY / 1_000, "{told}");
+    assert!(told["passed_ms"].as_u64().unwrap() >= 3_650 * DAY / 1_000, "{told}");
+    // From there on it goes on as time does: 23 days later they go.
+    plant.clock.0.fetch_add(24 * DAY / 1_000, std::sync::atomic::Ordering::SeqCst);
+    healer.run_once().unwrap();
+    let open = plant.healer.store().open_incidents(10).unwrap();
+    let needed: Vec<_> = open.iter().flat_map(|one| &one.evidence).map(|one| &one.observation).collect();
+    let left = plant.healer.store().recent(&super::fraud(), 10_000).unwrap();
+    assert!(left.iter().all(|one| needed.contains(&&one.id)), "{left:?}");
+    assert!(left.len() < before / 2, "{} of {before}", left.len());
+}
+
+/// A wall clock that is ahead of another one.
+struct Ahead(Arc<super::Hand>, u64);
+
+impl Clock for Ahead {
+    fn now(&self) -> u64 {
+        self.0.now() + self.1
+    }
+    fn elapsed(&self) -> u64 {
+        self.0.elapsed()
+    }
+    fn chance(&self) -> u128 {
+        self.0.chance()
+    }
 }
 
 #[test]
