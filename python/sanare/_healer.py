@@ -16,7 +16,7 @@ from sanare._errors import Error
 from sanare._native import native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from typing import Literal
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     ActionName = Literal[
         "restart_component", "reload_model", "rollback_model", "request_retraining", "request_redeployment"
     ]
+    ExportKind = Literal["observation", "minute", "incident", "snapshot", "receipt", "approval"]
     # Values by the name of their column; a data frame is one.
     Columns = Mapping[str, Iterable[Any]]
 
@@ -242,6 +243,34 @@ class Healer:
         """Figures of what was detected, decided, done and healed; what the records do not carry is absent."""
         here = self._here()
         return dict(self._ask(lambda: here.report(application, None if since is None else seconds_of(since))))
+
+    def export(
+        self,
+        application: str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        kinds: Iterable[ExportKind] = (),
+    ) -> Iterator[dict[str, Any]]:
+        """What is kept, redacted as it is stored, a line at a time: readings, minutes, incidents, snapshots, receipts and
+        approvals, or only these `kinds`. The first line says what it is of, the last (`end`) how many were between: without
+        it the export is not whole. That it was asked for is in the ledger before the first.
+        """
+        here = self._here()
+
+        def begin() -> Any:
+            return here.export(
+                application,
+                None if since is None else seconds_of(since),
+                None if until is None else seconds_of(until),
+                list(kinds),
+            )
+
+        return self._pages(self._ask(begin))
+
+    def _pages(self, export: Any) -> Iterator[dict[str, Any]]:
+        while page := self._ask(export.page):
+            yield from page
 
     def obstacles(self) -> list[dict[str, Any]]:
         """What will never be done by itself, and why."""

@@ -72,6 +72,9 @@ ledger prune
 ledger rotate
 ledger rotate --reason yearly
 ledger export --out EXPORT
+export --application fraud --out LINES
+export --application nobody
+export --kind reading
 store backup COPY
 store migrate
 store erase
@@ -115,6 +118,7 @@ class Place:
             "APPROVAL": asked["id"],
             "CASES": str(cases),
             "EXPORT": str(self.folder / "export.ndjson"),
+            "LINES": str(self.folder / "lines.ndjson"),
             "COPY": str(self.folder / "copy.db"),
         }
         plant.healer.close()
@@ -142,7 +146,7 @@ class Place:
         text = re.sub(r"\bformat \d+", "format N", text)
         # What nobody has set is told by its own tests.
         text = re.sub(r".* default\n", "", text)
-        return re.sub(r"\b\d+ (records|bytes)\b", r"N \1", text)
+        return re.sub(r"\b\d+ (records|bytes|lines)\b", r"N \1", text)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +197,7 @@ def test_a_verb_without_what_it_is_about(place: Place, all_verbs: list[str]) -> 
         # Without anything these look, or do what is meant for all; they are in the story.
         if verb in {*LOOKS, "report", "run-services", "stop", "start", "storm lift", "config hash", "detect replay"}:
             continue
-        if verb in {"init", "ledger verify", "ledger export", "store migrate"}:
+        if verb in {"init", "ledger verify", "ledger export", "export", "store migrate"}:
             continue
         code, out, err = program(place.folder, *verb.split())
         assert (code, out) == (2, ""), (verb, out, err)

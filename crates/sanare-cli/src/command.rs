@@ -9,6 +9,7 @@ pub(crate) mod detect;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod heal_case;
 pub(crate) mod incident;
 pub(crate) mod incidents;

@@ -108,6 +108,8 @@ enum Command {
     Storm(command::silence::Storm),
     /// Propose an action for an incident of a service.
     Propose(command::propose::Arguments),
+    /// Print what is kept of services, one line of JSON each: readings, incidents, receipts and more.
+    Export(command::export::Arguments),
     /// Report a reading of a service.
     Observe(command::observe::Arguments),
     /// Figures of what was detected, decided, done and healed in services.
@@ -171,6 +173,7 @@ pub fn run(arguments: Vec<OsString>, python: Option<PathBuf>) -> i32 {
         Command::Detect(command) => command::detect::run(&context, &command),
         Command::Silence(command) => command::silence::run(&context, &command),
         Command::Storm(command) => command::silence::storm(&context, &command),
+        Command::Export(arguments) => command::export::run(&context, &arguments),
         Command::Propose(arguments) => command::propose::run(&context, &arguments),
         Command::Target(command) => command::target::run(&context, &command),
         Command::Model(command) => command::model::run(&context, &command),

@@ -8,4 +8,4 @@ pub mod v1;
 
 pub use heads::Heads;
 pub use record::{ChainBreak, ChainHead, Entry, Record, SYSTEM};
-pub use walk::{ERASED, Erasure, PRUNED, Seal, Walk, verify};
+pub use walk::{ERASED, ERASING, Erasure, PRUNED, Seal, Walk, verify};

@@ -13,7 +13,7 @@ pub mod target;
 pub mod verifier;
 
 pub use clock::Clock;
-pub use keeper::{Erased, Keeper, Keeping, NotErased, Tidied};
+pub use keeper::{Erased, Item, Keeper, Keeping, NotErased, Sort, Tidied};
 pub use model::{CallFault, Incoming, ModelPort};
 pub use proposer::{Ask, Proposer};
 pub use seal::Seal;

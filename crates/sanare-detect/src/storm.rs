@@ -43,6 +43,12 @@ impl Weather {
         self.look(at, fleet)
     }
 
+    /// An application is forgotten.
+    pub fn forget(&mut self, application: &Application) {
+        self.ill.remove(application);
+        self.lifted.remove(application);
+    }
+
     /// Time passed.
     pub fn tick(&mut self, now: Moment, fleet: usize) -> Option<Turn> {
         self.look(now, fleet)

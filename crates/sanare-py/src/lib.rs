@@ -219,6 +219,7 @@ fn _sanare(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(redact_text, module)?)?;
     module.add_function(wrap_pyfunction!(redact_json, module)?)?;
     module.add_function(wrap_pyfunction!(service::words, module)?)?;
+    module.add_class::<service::NativeExport>()?;
     module.add_class::<service::NativeHealer>()?;
     module.add_class::<service::NativeService>()?;
     module.add_function(wrap_pyfunction!(person::answer, module)?)?;

@@ -1,6 +1,7 @@
 //! Service healing for Python: the healer and its clients, as two classes of few methods over plain data.
 
 mod clock;
+mod export;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use sanare::core::port::Sort;
 use sanare::core::service::declaration::{Undo, Written};
 use sanare::core::service::policy::Case;
 use sanare::core::service::port::{Intent, Probe};
@@ -20,11 +22,13 @@ use sanare::core::service::{
     Signal, Version,
 };
 use sanare::effects::service::callback::End;
+use sanare::operations::ledger::Wanted;
 use sanare::service::story::story;
 use sanare::service::{Asking, Capability, Healer, Hushed, More, Options, Service, Setup, Tools};
 use serde_json::Value as Json;
 
 use self::clock::Told;
+pub use self::export::NativeExport;
 use crate::{back, quietly, rows};
 
 fn failed(error: impl std::fmt::Display) -> PyErr {
@@ -303,6 +307,24 @@ impl NativeHealer {
         let since = since.map(|since| Moment::from_micros(u64::try_from(since.as_micros()).unwrap_or(u64::MAX)));
         let figures = quietly(py, || self.0.report(application.as_ref(), since))?.map_err(failed)?;
         plain(py, &figures)
+    }
+
+    /// Times in seconds since 1970.
+    #[pyo3(signature = (application=None, since=None, until=None, kinds=Vec::new()))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        application: Option<String>,
+        since: Option<f64>,
+        until: Option<f64>,
+        kinds: Vec<String>,
+    ) -> PyResult<NativeExport> {
+        let time = |at: Option<f64>| at.map(|at| micros(at).map(|at| at / 1_000)).transpose();
+        let wanted = Wanted { since: time(since)?, until: time(until)?, application };
+        let sort = |word: &String| Sort::ALL.into_iter().find(|sort| sort.word() == word).ok_or_else(|| word.clone());
+        let sorts = kinds.iter().map(sort).collect::<Result<Vec<_>, _>>();
+        let sorts = sorts.map_err(|word| wrong(format!("nothing is kept as `{word}`")))?;
+        quietly(py, || self.0.export(wanted, &sorts))?.map(NativeExport::of).map_err(failed)
     }
 
     fn obstacles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

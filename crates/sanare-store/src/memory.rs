@@ -30,6 +30,8 @@ struct Kept {
     heads: BTreeMap<String, ChainHead>,
     seals: Vec<Seal>,
     erasures: Vec<Erasure>,
+    /// Erasures under way: payloads up to a place go, and acts before a moment.
+    erasing: HashMap<String, (u64, u64)>,
     incidents: Vec<(Id, Standing)>,
     receipts: Vec<Receipt>,
     /// By function, newest first.

@@ -15,7 +15,7 @@ mod hands;
 mod healer;
 mod jobs;
 mod house;
-mod memoir;
+pub(crate) mod memoir;
 mod logs;
 mod operation;
 mod pulse;
@@ -38,9 +38,9 @@ pub use detectors::detectors;
 pub use hands::{Capability, Function};
 pub use healer::{Healer, NotMadeHealer, Pass, Tools};
 pub use operation::{
-    Asked, Changed, Checked, Detected, Hushed, NotAnswered, NotByPerson, NotFound, NotLifted, NotMarked, NotObserved,
-    NotReloaded, NotReplayed, NotSilenced, NotSimulated, NotStarted, Simulated, Target, Told, Undelivered, WouldOpen,
-    checked, simulate, word,
+    Asked, Changed, Checked, Detected, Export, Hushed, NotAnswered, NotByPerson, NotFound, NotGiven, NotLifted,
+    NotMarked, NotObserved, NotReloaded, NotReplayed, NotSilenced, NotSimulated, NotStarted, Simulated, Target, Told,
+    Undelivered, WouldOpen, checked, simulate, word,
 };
 pub use queue::Stats;
 pub use references::{Learned, NotLearned};

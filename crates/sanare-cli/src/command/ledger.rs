@@ -184,17 +184,7 @@ fn export_to(context: &Context, arguments: &Export) -> Result<Printed, Exit> {
             other => other.map(|_| Printed::default()),
         };
     };
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Exit::negative(format!("`{}` is there already; nothing is written over", path.display()))
-        }
-        _ => Exit::usage(format!("`{}` cannot be written: {error}", path.display())),
-    })?;
-    let mut out = std::io::BufWriter::new(file);
+    let mut out = std::io::BufWriter::new(new_file(path)?);
     let done = export(store.as_ref(), &wanted, |record| line(&mut out, record));
     let done = done.and_then(|count| Ok(out.flush().map(|()| count)?)).map_err(exit);
     if done.is_err() {
@@ -204,6 +194,20 @@ fn export_to(context: &Context, arguments: &Export) -> Result<Printed, Exit> {
     let count = done?;
     let text = format!("{}: {count} records", path.display());
     Ok(Printed::text(if context.json { pretty(&json!({ "file": path, "records": count })) } else { text }))
+}
+
+/// A new file that only its owner reads.
+pub(crate) fn new_file(path: &Path) -> Result<std::fs::File, Exit> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Exit::negative(format!("`{}` is there already; nothing is written over", path.display()))
+        }
+        _ => Exit::usage(format!("`{}` cannot be written: {error}", path.display())),
+    })
 }
 
 fn line(out: &mut impl std::io::Write, record: &Record) -> std::io::Result<()> {

@@ -9,6 +9,8 @@ use crate::hash::Digest;
 
 /// Name of the record that tells of an erasure.
 pub const ERASED: &str = "erased";
+/// Name of the record that an erasure begins with: the tombstone of what goes, if it is ended or not.
+pub const ERASING: &str = "erasing";
 /// Name of the record that tells of a pruning.
 pub const PRUNED: &str = "pruned";
 
@@ -107,8 +109,8 @@ impl Walk {
         if !erased && record.body.as_ref().is_some_and(|body| Digest::of(record.payload.as_bytes()) != *body) {
             return broken("its content is another than the one that was written".to_owned());
         }
-        for word in [ERASED, PRUNED] {
-            if record.step == word && record.chain == SYSTEM {
+        for (step, word) in [(ERASED, ERASED), (ERASING, ERASED), (PRUNED, PRUNED)] {
+            if record.step == step && record.chain == SYSTEM {
                 self.owed.remove(&(record.place, word));
             }
         }

@@ -1,10 +1,12 @@
 //! Looking after a store: its ledger's heads, what is taken out of it, and what is forgotten with time (S117, S119).
 
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::hash::Digest;
 use crate::ledger::{ChainHead, Entry, Record, Seal};
 use crate::port::StoreFault;
+use crate::service::ServiceStore;
 use crate::service::moment::{DAY, Moment};
 
 /// Who looks after a store.
@@ -41,12 +43,36 @@ pub trait Keeper: Send + Sync {
     /// [`StoreFault`].
     fn prune(&self, chain: &str, before: u64, entry: &Entry) -> Result<Option<Seal>, StoreFault>;
 
-    /// Forgets an application: its records keep their places and hashes and lose their payloads, and whatever else is kept of
-    /// it goes. `entry` is the tombstone. How many payloads went.
+    /// Begins to forget an application: `entry` is the tombstone of what goes, up to what there is now. Nothing has gone yet.
+    /// How many records of the first format it has: their payloads are within what is hashed, and stay until they are pruned.
     ///
     /// # Errors
-    /// [`NotErased`]; then nothing went.
-    fn erase(&self, application: &str, entry: &Entry) -> Result<Erased, NotErased>;
+    /// [`NotErased`]; then it is not begun.
+    fn begin_erasing(&self, application: &str, entry: &Entry) -> Result<u64, NotErased>;
+
+    /// Forgets about so many rows of it, in one small transaction: records keep their places and hashes and lose their
+    /// payloads, and whatever else is kept of it goes. Nothing where it is all gone. Whoever dies in between has left a
+    /// beginning that [`Keeper::begin_erasing`] takes up.
+    ///
+    /// # Errors
+    /// [`NotErased`]; what went before is gone.
+    fn erase_some(&self, application: &str, rows: usize) -> Result<Erased, NotErased>;
+
+    /// Writes down that it is all gone; `entry` says so.
+    ///
+    /// # Errors
+    /// [`NotErased::Unfinished`] where it is not.
+    fn end_erasing(&self, application: &str, entry: &Entry) -> Result<Record, NotErased>;
+
+    /// What is kept of services, a sort at a time: after a place of that sort (nothing: from the first), of one application or
+    /// of all, at most so many, in order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn items(&self, sort: Sort, of: Option<&str>, after: &str, most: usize) -> Result<Vec<Item>, StoreFault>;
+
+    /// The same store, by what the service half does with it.
+    fn services(&self) -> &dyn ServiceStore;
 
     /// Forgets what is older than it is to be kept, in one small transaction of about so many rows, and never anything that an
     /// open incident or approval refers to. Readings are folded into minutes before they go. Called again and again: how much
@@ -96,20 +122,63 @@ impl Tidied {
     }
 }
 
-/// What went with an application.
+/// What is kept of services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// Readings.
+    Observation,
+    /// Readings that were folded into minutes.
+    Minute,
+    /// Incidents.
+    Incident,
+    /// Frozen pictures that something was decided by.
+    Snapshot,
+    /// Receipts of acts.
+    Receipt,
+    /// What persons were asked, and their answers.
+    Approval,
+}
+
+impl Sort {
+    /// All of them, in the order of an export.
+    pub const ALL: [Self; 6] =
+        [Self::Observation, Self::Minute, Self::Incident, Self::Snapshot, Self::Receipt, Self::Approval];
+
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Observation => "observation",
+            Self::Minute => "minute",
+            Self::Incident => "incident",
+            Self::Snapshot => "snapshot",
+            Self::Receipt => "receipt",
+            Self::Approval => "approval",
+        }
+    }
+}
+
+/// One thing that is kept, as it is stored: what may not be known was taken out of it before.
 #[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// Its place among those of its sort.
+    pub place: String,
+    /// Whose it is.
+    pub application: String,
+    /// Itself.
+    pub value: Json,
+}
+
+/// What went with one transaction of an erasure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Erased {
-    /// The record that tells of it.
-    pub record: Record,
     /// Payloads of records.
     pub payloads: u64,
     /// Rows of everything else.
     pub rows: u64,
-    /// Records of the first format, whose payloads are within what is hashed: they stay until they are pruned.
-    pub left: u64,
 }
 
-/// Why nothing of an application was forgotten.
+/// Why an application is not forgotten.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotErased {
     /// Something of it goes on.
@@ -118,6 +187,9 @@ pub enum NotErased {
     /// Nothing is kept of it.
     #[error("nothing is kept of `{0}`")]
     Unknown(String),
+    /// It was not begun, or not all of it is gone.
+    #[error("`{0}` is not all gone: erase it again")]
+    Unfinished(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFault),

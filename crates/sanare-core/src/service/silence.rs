@@ -142,6 +142,30 @@ impl Silence {
     pub fn is_on(&self, now: Moment) -> bool {
         self.start <= now && now < self.end
     }
+
+    /// The one service that it is about, where it is about one.
+    pub fn application(&self) -> Option<&str> {
+        self.matchers.iter().find_map(|matcher| match (&matcher.field, &matcher.test) {
+            (Field::Application, Test::Equals(name)) => Some(name.as_str()),
+            (Field::Application, Test::OneOf(names)) if names.len() == 1 => names.first().map(String::as_str),
+            _ => None,
+        })
+    }
+
+    /// What is left of it once a service is forgotten: nothing of one that is about no other.
+    #[must_use]
+    pub fn without(&self, application: &str) -> Option<Self> {
+        if self.application() == Some(application) {
+            return None;
+        }
+        let mut left = self.clone();
+        for matcher in left.matchers.iter_mut().filter(|matcher| matcher.field == Field::Application) {
+            if let Test::OneOf(names) = &mut matcher.test {
+                names.remove(application);
+            }
+        }
+        Some(left)
+    }
 }
 
 #[cfg(test)]

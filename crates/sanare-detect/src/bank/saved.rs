@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sanare_core::service::Application;
 use serde::{Deserialize, Serialize};
 
 use super::series::{Path, SeriesState, SpotState};
@@ -43,6 +44,25 @@ enum Key {
     Burn(BurnKey),
 }
 
+impl Saved {
+    /// Whether a record is of an application, by the record's key.
+    pub fn is_of(key: &str, application: &Application) -> bool {
+        serde_json::from_str::<Key>(key).is_ok_and(|key| key.application() == application)
+    }
+}
+
+impl Key {
+    fn application(&self) -> &Application {
+        match self {
+            Self::Path(series, _) | Self::Watch(series, _) | Self::Quality(series, _) | Self::Drift(series, _) => {
+                &series.spot.application
+            }
+            Self::Spot(spot) => &spot.application,
+            Self::Life((application, _)) | Self::Burn((application, ..)) => application,
+        }
+    }
+}
+
 impl Bank {
     /// Everything that it knows.
     pub fn save(&self) -> Saved {
@@ -67,6 +87,17 @@ impl Bank {
         self.burns.iter().for_each(|(key, burn)| saved.put(&Key::Burn(key.clone()), burn));
         saved.records.sort();
         saved
+    }
+
+    /// Forgets all that it knows of an application.
+    ///
+    /// # Errors
+    /// [`Unread`]: never, what is read was written here.
+    pub fn forget(&mut self, application: &Application) -> Result<(), Unread> {
+        let mut saved = self.save();
+        saved.records.retain(|(key, _)| !Saved::is_of(key, application));
+        *self = Self::load(Arc::clone(&self.settings), &saved)?;
+        Ok(())
     }
 
     /// A bank that goes on from where it was saved. What the settings no longer name is forgotten.

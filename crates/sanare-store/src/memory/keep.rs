@@ -1,9 +1,9 @@
 //! Looking after the store in memory.
 
 use sanare_core::hash::Digest;
-use sanare_core::ledger::{ChainHead, Entry, Erasure, SYSTEM, Seal};
-use sanare_core::port::{Erased, Keeper, Keeping, NotErased, StoreFault, Tidied};
-use sanare_core::service::Moment;
+use sanare_core::ledger::{ChainHead, Entry, Erasure, Record, SYSTEM, Seal};
+use sanare_core::port::{Erased, Item, Keeper, Keeping, NotErased, Sort, StoreFault, Tidied};
+use sanare_core::service::{Moment, ServiceStore};
 
 use super::{Kept, Memory};
 use crate::standing::Standing;
@@ -56,25 +56,63 @@ impl Keeper for Memory {
         Ok(Some(seal))
     }
 
-    fn erase(&self, application: &str, entry: &Entry) -> Result<Erased, NotErased> {
+    fn begin_erasing(&self, application: &str, entry: &Entry) -> Result<u64, NotErased> {
         let mut kept = self.kept();
         if let Some(id) = kept.service.needed_of(application) {
             return Err(NotErased::Needed(id));
         }
         let upto = kept.heads.get(application).map_or(0, |head| head.place);
         let since = entry.at.saturating_mul(1_000).saturating_sub(COUNTS);
-        let rows = kept.service.forget(application, since);
-        if rows == 0 && upto == 0 {
+        let begun = kept.erasing.contains_key(application);
+        if !begun && upto == 0 && !kept.service.has_of(application, since) {
             return Err(NotErased::Unknown(application.to_owned()));
         }
         let record = kept.add(SYSTEM, entry);
         kept.erasures.push(Erasure { chain: application.to_owned(), upto, record: record.place });
+        kept.erasing.insert(application.to_owned(), (upto, since));
+        Ok(0)
+    }
+
+    fn erase_some(&self, application: &str, rows: usize) -> Result<Erased, NotErased> {
+        let mut kept = self.kept();
+        let Some((upto, since)) = kept.erasing.get(application).copied() else {
+            return Err(NotErased::Unfinished(application.to_owned()));
+        };
+        if let Some(id) = kept.service.needed_of(application) {
+            return Err(NotErased::Needed(id));
+        }
+        let gone = kept.service.forget(application, since);
         let mut payloads = 0;
-        for record in kept.ledger.iter_mut().filter(|record| record.chain == application && record.place <= upto) {
-            payloads += u64::from(!record.payload.is_empty());
+        let of =
+            |record: &&mut Record| record.chain == application && record.place <= upto && !record.payload.is_empty();
+        for record in kept.ledger.iter_mut().filter(of).take(rows) {
+            payloads += 1;
             record.payload.clear();
         }
-        Ok(Erased { record, payloads, rows, left: 0 })
+        Ok(Erased { payloads, rows: gone })
+    }
+
+    fn end_erasing(&self, application: &str, entry: &Entry) -> Result<Record, NotErased> {
+        let mut kept = self.kept();
+        let left = kept.erasing.get(application).is_none_or(|(upto, since)| {
+            let of = |one: &&Record| one.chain == application && one.place <= *upto;
+            kept.service.has_of(application, *since) || !kept.ledger.iter().filter(of).all(|one| one.payload.is_empty())
+        });
+        if left {
+            return Err(NotErased::Unfinished(application.to_owned()));
+        }
+        kept.erasing.remove(application);
+        Ok(kept.add(SYSTEM, entry))
+    }
+
+    fn items(&self, sort: Sort, of: Option<&str>, after: &str, most: usize) -> Result<Vec<Item>, StoreFault> {
+        let kept = self.kept();
+        let fits = |item: &Item| of.is_none_or(|of| item.application == of);
+        Ok(kept.service.items(sort, after).filter(fits).take(most).collect())
+    }
+
+    fn services(&self) -> &dyn ServiceStore {
+        self
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("../../sql/sqlite/migrations/0007_deliveries.sql"),
     include_str!("../../sql/sqlite/migrations/0008_chains.sql"),
     include_str!("../../sql/sqlite/migrations/0009_keeping.sql"),
+    include_str!("../../sql/sqlite/migrations/0010_by_incident.sql"),
 ];
 
 /// `Sana` as a number: in the header of every store, so that a foreign SQLite file is not taken for one.

@@ -1,30 +1,16 @@
 //! Looking after the store: heads, what is pruned, what is erased (S117, S119).
 
+mod erase;
+mod items;
 mod tidy;
 
-use rusqlite::{OptionalExtension as _, ToSql, Transaction, params};
+use rusqlite::{Transaction, params};
 use sanare_core::hash::Digest;
-use sanare_core::ledger::{ChainHead, Entry, SYSTEM, Seal};
-use sanare_core::port::{Erased, Keeper, Keeping, NotErased, StoreFault, Tidied};
-use sanare_core::service::Moment;
+use sanare_core::ledger::{ChainHead, Entry, Record, SYSTEM, Seal};
+use sanare_core::port::{Erased, Item, Keeper, Keeping, NotErased, Sort, StoreFault, Tidied};
+use sanare_core::service::{Moment, ServiceStore};
 
-use super::{Sqlite, Trouble, ledger, number, stored};
-
-/// So long an act counts for the limits, whatever is erased of its application.
-const COUNTS: u64 = 24 * 60 * 60 * 1_000;
-
-/// What is kept of an application beside its records, in the order in which it can go.
-const ROWS: [&str; 9] = [
-    include_str!("../../sql/sqlite/erase_observations.sql"),
-    include_str!("../../sql/sqlite/erase_snapshots.sql"),
-    include_str!("../../sql/sqlite/erase_approvals.sql"),
-    include_str!("../../sql/sqlite/erase_runs.sql"),
-    include_str!("../../sql/sqlite/erase_deliveries.sql"),
-    include_str!("../../sql/sqlite/erase_messages.sql"),
-    include_str!("../../sql/sqlite/erase_measured.sql"),
-    include_str!("../../sql/sqlite/erase_receipts.sql"),
-    include_str!("../../sql/sqlite/erase_incidents.sql"),
-];
+use super::{Sqlite, Trouble, ledger, stored};
 
 impl Keeper for Sqlite {
     fn store_id(&self) -> Result<String, StoreFault> {
@@ -52,10 +38,40 @@ impl Keeper for Sqlite {
         self.write(true, |to| prune(to, chain, before, entry))
     }
 
-    fn erase(&self, application: &str, entry: &Entry) -> Result<Erased, NotErased> {
+    fn begin_erasing(&self, application: &str, entry: &Entry) -> Result<u64, NotErased> {
+        self.erasing(|to| erase::begin(to, application, entry))
+    }
+
+    fn erase_some(&self, application: &str, rows: usize) -> Result<Erased, NotErased> {
+        self.erasing(|to| erase::some(to, application, rows))
+    }
+
+    fn end_erasing(&self, application: &str, entry: &Entry) -> Result<Record, NotErased> {
+        let record = self.erasing(|to| erase::end(to, application, entry))?;
+        // What was overwritten lies in the log too. Where somebody reads in it, it goes with the next one.
+        let emptied = self.read(|to| Ok(to.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?));
+        emptied.or_else(|fault| if fault == StoreFault::Busy { Ok(()) } else { Err(fault) })?;
+        Ok(record)
+    }
+
+    fn items(&self, sort: Sort, of: Option<&str>, after: &str, most: usize) -> Result<Vec<Item>, StoreFault> {
+        self.read(|to| items::items(to, sort, of, after, most))
+    }
+
+    fn services(&self) -> &dyn ServiceStore {
+        self
+    }
+}
+
+impl Sqlite {
+    /// What an erasure itself refuses is no fault of the store: it is carried out of the transaction beside it.
+    fn erasing<T>(
+        &self,
+        does: impl FnOnce(&Transaction<'_>) -> Result<Result<T, NotErased>, Trouble>,
+    ) -> Result<T, NotErased> {
         let mut refused = None;
-        let erased = self.write(true, |to| match erase(to, application, entry)? {
-            Ok(erased) => Ok(erased),
+        let done = self.write(true, |to| match does(to)? {
+            Ok(done) => Ok(done),
             Err(why) => {
                 refused = Some(why);
                 Err(StoreFault::Busy.into())
@@ -63,7 +79,7 @@ impl Keeper for Sqlite {
         });
         match refused {
             Some(why) => Err(why),
-            None => Ok(erased?),
+            None => Ok(done?),
         }
     }
 }
@@ -85,32 +101,4 @@ fn prune(to: &Transaction<'_>, chain: &str, before: u64, entry: &Entry) -> Resul
     to.execute(include_str!("../../sql/sqlite/prune_records.sql"), params![chain, stored(place)?])?;
     to.execute(include_str!("../../sql/sqlite/prune_incidents.sql"), [])?;
     Ok(Some(seal))
-}
-
-fn erase(to: &Transaction<'_>, application: &str, entry: &Entry) -> Result<Result<Erased, NotErased>, Trouble> {
-    for needed in [
-        include_str!("../../sql/sqlite/erase_needs_incident.sql"),
-        include_str!("../../sql/sqlite/erase_needs_receipt.sql"),
-    ] {
-        if let Some(id) = to.query_row(needed, params![application], |row| row.get(0)).optional()? {
-            return Ok(Err(NotErased::Needed(id)));
-        }
-    }
-    let left = include_str!("../../sql/sqlite/erase_left.sql");
-    let left = to.query_row(left, params![application], |row| number(row, 0))?;
-    let upto = ledger::head_of(to, application)?.place;
-    let since = stored(entry.at.saturating_sub(COUNTS))?;
-    let by: [&dyn ToSql; 2] = [&application, &since];
-    let mut rows = to.execute(include_str!("../../sql/sqlite/erase_acts.sql"), by)?;
-    for statement in ROWS {
-        rows += to.execute(statement, params![application])?;
-    }
-    if rows == 0 && upto == 0 {
-        return Ok(Err(NotErased::Unknown(application.to_owned())));
-    }
-    let record = ledger::add(to, SYSTEM, entry)?;
-    let upto = stored(upto)?;
-    to.execute(include_str!("../../sql/sqlite/erase_note.sql"), params![application, upto, stored(record.place)?])?;
-    let payloads = to.execute(include_str!("../../sql/sqlite/erase_payloads.sql"), params![application, upto])?;
-    Ok(Ok(Erased { record, payloads: payloads as u64, rows: rows as u64, left }))
 }

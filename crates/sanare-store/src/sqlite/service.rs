@@ -26,7 +26,7 @@ pub(super) use intake::Queue;
 use super::{Sqlite, Trouble, ledger, number, stored};
 
 /// A value as a row keeps it.
-fn text<T: serde::Serialize>(value: &T) -> Result<String, Trouble> {
+pub(super) fn text<T: serde::Serialize>(value: &T) -> Result<String, Trouble> {
     serde_json::to_string(value).map_err(|error| StoreFault::Unusable(error.to_string()).into())
 }
 
@@ -43,7 +43,11 @@ fn one<T: DeserializeOwned>(connection: &Connection, statement: &str, by: &str) 
 }
 
 /// The values of all rows that a statement finds.
-fn all<T: DeserializeOwned>(connection: &Connection, statement: &str, by: &[&dyn ToSql]) -> Result<Vec<T>, Trouble> {
+pub(super) fn all<T: DeserializeOwned>(
+    connection: &Connection,
+    statement: &str,
+    by: &[&dyn ToSql],
+) -> Result<Vec<T>, Trouble> {
     let mut statement = connection.prepare_cached(statement)?;
     let rows = statement.query_map(by, |row| row.get::<_, String>(0))?;
     rows.map(|text| value(&text?)).collect()

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use sanare_core::hash::Digest;
 use sanare_core::ledger::{Entry, Record, SYSTEM};
-use sanare_core::port::{Keeper, NotErased, Store};
+use sanare_core::port::{Erased, Keeper, NotErased, Store};
 use sanare_core::service::{Application, Change, IncidentKind, ServiceStore};
 use sanare_store::{Memory, Sqlite};
 use serde_json::json;
@@ -74,6 +74,19 @@ fn each_application_has_a_chain_and_everything_else_the_systems() {
     });
 }
 
+/// Erases until nothing is left: payloads and rows.
+fn erased(store: &dyn Whole, application: &str) -> (u64, u64) {
+    let (mut payloads, mut rows) = (0, 0);
+    for _ in 0..1_000 {
+        let gone = store.erase_some(application, 7).unwrap();
+        if gone == Erased::default() {
+            return (payloads, rows);
+        }
+        (payloads, rows) = (payloads + gone.payloads, rows + gone.rows);
+    }
+    panic!("it has no end");
+}
+
 #[test]
 fn what_is_erased_leaves_its_place_and_a_tombstone() {
     check(|store| {
@@ -87,27 +100,33 @@ fn what_is_erased_leaves_its_place_and_a_tombstone() {
             })
             .unwrap();
         store.commit(&of("b", "opened", &opened("churn"))).unwrap();
-        let tombstone = entry("era", "erased", &json!({ "of": "fraud", "by": "ann", "reason": "asked for" }));
+        let tombstone = entry("era", "erasing", &json!({ "of": "fraud", "by": "ann", "reason": "asked for" }));
+        let told_of = entry("era", "erased", &json!({ "of": "fraud", "by": "ann", "reason": "asked for" }));
         // What goes on is needed, and what nobody knows is said so.
-        assert_eq!(store.erase("fraud", &tombstone), Err(NotErased::Needed("inc_a".to_owned())));
-        assert_eq!(store.erase("nobody", &tombstone), Err(NotErased::Unknown("nobody".to_owned())));
+        assert_eq!(store.begin_erasing("fraud", &tombstone), Err(NotErased::Needed("inc_a".to_owned())));
+        assert_eq!(store.begin_erasing("nobody", &tombstone), Err(NotErased::Unknown("nobody".to_owned())));
+        assert_eq!(store.erase_some("fraud", 10), Err(NotErased::Unfinished("fraud".to_owned())), "it was not begun");
         store
             .commit(&Change { incidents: vec![closed(open)], ..of("a", "closed", &json!({ "why": "over" })) })
             .unwrap();
-        let erased = store.erase("fraud", &tombstone).unwrap();
-        assert_eq!((erased.payloads, erased.rows, erased.left), (2, 2, 0));
-        assert_eq!(told(&erased.record), "4 @system/1 erased ann");
+        assert_eq!(store.begin_erasing("fraud", &tombstone), Ok(0));
+        assert_eq!(store.end_erasing("fraud", &told_of), Err(NotErased::Unfinished("fraud".to_owned())));
+        assert_eq!(Store::verify(store).unwrap(), Ok(4), "it holds at each moment");
+        let (payloads, rows) = erased(store, "fraud");
+        assert!(payloads == 2 && rows >= 2, "{payloads} {rows}");
+        assert_eq!(Store::verify(store).unwrap(), Ok(4), "the tombstone is there before all of it is gone");
+        assert_eq!(told(&store.end_erasing("fraud", &told_of).unwrap()), "5 @system/2 erased ann");
         let records = store.ledger_after(0, 10).unwrap();
         let left: Vec<bool> = records.iter().map(|record| record.payload.is_empty()).collect();
-        assert_eq!(left, [true, false, true, false]);
-        assert_eq!(Store::verify(store).unwrap(), Ok(4));
+        assert_eq!(left, [true, false, true, false, false]);
+        assert_eq!(Store::verify(store).unwrap(), Ok(5));
         assert_eq!(store.newest_incidents(10).unwrap(), []);
         assert_eq!(store.recent(&Application::parse("fraud").unwrap(), 10).unwrap(), []);
         // Places are never given twice, and the chain goes on.
         assert_eq!(store.newest_sequence().unwrap(), 1);
         store.commit(&of("c", "opened", &opened("fraud"))).unwrap();
-        assert_eq!(all(store).last().unwrap(), "5 fraud/3 opened sanare");
-        assert_eq!(Store::verify(store).unwrap(), Ok(5));
+        assert_eq!(all(store).last().unwrap(), "6 fraud/3 opened sanare");
+        assert_eq!(Store::verify(store).unwrap(), Ok(6));
     });
 }
 
@@ -235,7 +254,9 @@ fn statements_take_out_nothing_that_no_tombstone_or_seal_covers() {
     };
     refused("UPDATE ledger SET payload = '' WHERE seq = 1");
     refused("DELETE FROM ledger WHERE seq = 1");
-    store.erase("fraud", &entry("era", "erased", &json!({ "of": "fraud" }))).unwrap();
+    store.begin_erasing("fraud", &entry("era", "erasing", &json!({ "of": "fraud" }))).unwrap();
+    erased(&store, "fraud");
+    store.end_erasing("fraud", &entry("era", "erased", &json!({ "of": "fraud" }))).unwrap();
     refused("UPDATE ledger SET payload = '{}' WHERE seq = 1");
     refused("UPDATE ledger SET payload = '', at = 1 WHERE seq = 1");
     refused("DELETE FROM ledger WHERE seq = 1");

@@ -1,20 +1,27 @@
 //! The ledger as a whole: its export, what is pruned of it, and what is erased of an application (S116, S119).
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
 
+use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::ledger::{ERASED, Entry, PRUNED, Record, SYSTEM, Seal};
-use sanare_core::port::{Clock, Erased, NotErased, Store, StoreFault};
+use sanare_core::ledger::{ERASED, ERASING, Entry, PRUNED, Record, SYSTEM, Seal};
+use sanare_core::port::{Clock, Erased, Keeper, NotErased, Sort, Store, StoreFault};
 use sanare_core::redact::Redactor;
-use sanare_core::service::Text;
+use sanare_core::service::{Application, Text};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::service::memoir::{ask_to_forget, is_forgotten};
 use crate::wire::clock::SystemClock;
 use crate::wire::person;
 
 /// Records that are read at once.
 const TOGETHER: usize = 1_000;
+/// Between two transactions of an erasure.
+const TURN: Duration = Duration::from_millis(5);
+/// How long a healer that runs has to forget a service.
+const DETECTION: Duration = Duration::from_secs(30);
 
 /// What is exported.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -88,6 +95,9 @@ pub enum NotTakenOut {
     /// The chain does not hold: what is broken is not made to look whole.
     #[error("the ledger does not hold: record {0}: {1}")]
     Broken(u64, String),
+    /// A healer runs and has not answered.
+    #[error("the healer that runs has not forgotten `{0}` yet: nothing says that it is erased; erase it again")]
+    Detection(String),
     /// This store is not looked after.
     #[error("nothing can be taken out of this store")]
     NoKeeper,
@@ -111,15 +121,72 @@ pub fn prune(store: &dyn Store, chain: &str, before: u64, reason: &str) -> Resul
     Ok(keeper.prune(chain, before, &entry("prn", PRUNED, &told))?)
 }
 
-/// Forgets an application: its records keep their places and hashes and lose their payloads, and what else is kept of it goes.
+/// What went with an application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Forgotten {
+    /// The record that says so.
+    #[serde(skip)]
+    pub record: Record,
+    /// Payloads of records.
+    pub payloads: u64,
+    /// Rows of everything else.
+    pub rows: u64,
+    /// Records of the first format, whose payloads are within what is hashed: they stay until they are pruned.
+    pub left: u64,
+}
+
+/// Forgets an application: its records keep their places and hashes and lose their payloads, and what else is kept of it goes,
+/// a small transaction at a time, so that readings come in between. Ended wherever it may be, the same call goes on.
 ///
 /// # Errors
-/// [`NotTakenOut`]; then nothing went.
-pub fn erase(store: &dyn Store, application: &str, reason: &str) -> Result<Erased, NotTakenOut> {
+/// [`NotTakenOut`]; then what went is gone, and no record says that all of it is.
+pub fn erase(store: &dyn Store, application: &str, reason: &str) -> Result<Forgotten, NotTakenOut> {
     let reason = may_take_out(store, reason)?;
     let told = json!({ "by": person::current().name, "reason": reason, "of": application });
     let keeper = store.keeper().ok_or(NotTakenOut::NoKeeper)?;
-    Ok(keeper.erase(application, &entry("era", ERASED, &told))?)
+    // What is no name of a service cannot be one of detection either.
+    let named = Application::parse(application).ok();
+    let services = keeper.services();
+    let fingerprints = match &named {
+        Some(named) => fingerprints(keeper, named)?,
+        None => BTreeSet::new(),
+    };
+    let left = keeper.begin_erasing(application, &entry("era", ERASING, &told))?;
+    if let Some(named) = &named {
+        ask_to_forget(services, &SystemClock::new(), named, fingerprints)?;
+    }
+    let (mut payloads, mut rows) = (0, 0);
+    loop {
+        let gone = keeper.erase_some(application, TOGETHER)?;
+        if gone == Erased::default() {
+            break;
+        }
+        (payloads, rows) = (payloads + gone.payloads, rows + gone.rows);
+        // Whoever waits for the store has its turn.
+        std::thread::sleep(TURN);
+    }
+    let begin = Instant::now();
+    while let Some(named) = &named
+        && !is_forgotten(services, &SystemClock::new(), named)?
+    {
+        if begin.elapsed() > DETECTION {
+            return Err(NotTakenOut::Detection(application.to_owned()));
+        }
+        std::thread::sleep(TURN * 10);
+    }
+    let record = keeper.end_erasing(application, &entry("era", ERASED, &told))?;
+    Ok(Forgotten { record, payloads, rows, left })
+}
+
+/// By which detection knows the incidents of a service.
+fn fingerprints(keeper: &dyn Keeper, application: &Application) -> Result<BTreeSet<Digest>, StoreFault> {
+    let (mut all, mut after) = (BTreeSet::new(), String::new());
+    loop {
+        let page = keeper.items(Sort::Incident, Some(application.as_str()), &after, TOGETHER)?;
+        let Some(last) = page.last() else { return Ok(all) };
+        after.clone_from(&last.place);
+        all.extend(page.iter().filter_map(|item| Digest::parse(item.value["fingerprint"].as_str()?)));
+    }
 }
 
 fn may_take_out(store: &dyn Store, reason: &str) -> Result<Text, NotTakenOut> {

@@ -82,6 +82,11 @@ impl Accounts {
         }
     }
 
+    /// A service is forgotten.
+    pub fn forget(&mut self, application: &Application) {
+        self.0.remove(application.as_str());
+    }
+
     /// All of them, by service and door.
     pub fn all(&self) -> Vec<Intake> {
         let intake = |(application, source, account): (&String, &String, &Account)| Intake {

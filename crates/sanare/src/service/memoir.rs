@@ -4,14 +4,14 @@
 //! fed again. What was found is kept before it is told, and that it was told is kept with the telling: nothing is told twice
 //! and nothing is lost, wherever the process dies.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use sanare_core::hash::Digest;
-use sanare_core::port::StoreFault;
 use sanare_core::port::store::Lease;
+use sanare_core::port::{Clock, StoreFault};
 use sanare_core::service::run::Change;
-use sanare_core::service::{Moment, NotMade, Observation, ServiceStore};
+use sanare_core::service::{Application, Moment, NotMade, Observation, ServiceStore};
 use sanare_detect::bank::{Bank, Finding, Replay, Saved, Settings};
 use sanare_detect::flapping::History;
 use sanare_detect::storm::Weather;
@@ -40,9 +40,11 @@ const TOLD: &str = "detection/told";
 /// What came in by each door.
 pub(super) const INTAKE: &str = "detection/intake";
 const BANK: &str = "detection/bank/";
+/// Services that are to be forgotten, with the fingerprints of their incidents: for whoever keeps detection.
+const FORGET: &str = "detection/forget/";
 
 /// Everything that detection knows, beside the bank's states.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
     version: u32,
@@ -116,6 +118,8 @@ pub(super) struct Memoir {
     kept: Option<u64>,
     /// Findings told so far, ever.
     told: u64,
+    /// What was forgotten because it was asked for, and is not kept so yet.
+    forgotten: Vec<String>,
 }
 
 impl Memoir {
@@ -178,6 +182,22 @@ impl Memoir {
         Ok(Some(known))
     }
 
+    /// What is to be forgotten by whoever keeps it: services, each with the fingerprints of its incidents.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn asked_to_forget(
+        &mut self,
+        store: &dyn ServiceStore,
+    ) -> Result<Vec<(Application, BTreeSet<Digest>)>, StoreFault> {
+        if !self.is_keeper() {
+            return Ok(Vec::new());
+        }
+        let asked = store.states(FORGET)?;
+        self.forgotten = asked.iter().map(|(key, _)| key.clone()).collect();
+        Ok(asked.iter().filter_map(|(key, bytes)| read_wish(key, bytes)).collect())
+    }
+
     /// Whether this process is the one that keeps it.
     pub fn is_keeper(&self) -> bool {
         self.lease.is_some()
@@ -220,10 +240,12 @@ impl Memoir {
             }
             stored.insert(key, digest);
         }
+        states.extend(self.forgotten.iter().map(|key| (key.clone(), None)));
         states.extend(self.stored.keys().filter(|key| !stored.contains_key(*key)).map(|key| (key.clone(), None)));
         match store.commit(&Change { now, under: vec![lease], states, ..Change::default() }) {
             Ok(_) => {
                 (self.stored, self.kept) = (stored, Some(house.clock.elapsed()));
+                self.forgotten.clear();
                 Ok(())
             }
             // It took so long that another process took over: that one keeps it now.
@@ -256,6 +278,95 @@ impl Memoir {
     pub fn release(&mut self, store: &dyn ServiceStore) -> Result<(), StoreFault> {
         self.lease.take().map_or(Ok(()), |lease| store.release(&lease))
     }
+}
+
+fn read_wish(key: &str, bytes: &[u8]) -> Option<(Application, BTreeSet<Digest>)> {
+    let application = Application::parse(key.strip_prefix(FORGET)?).ok()?;
+    Some((application, serde_json::from_slice(bytes).ok()?))
+}
+
+/// Asks whoever keeps detection to forget a service.
+///
+/// # Errors
+/// [`StoreFault`].
+pub(crate) fn ask_to_forget(
+    store: &dyn ServiceStore,
+    clock: &dyn Clock,
+    application: &Application,
+    mut fingerprints: BTreeSet<Digest>,
+) -> Result<(), StoreFault> {
+    let key = format!("{FORGET}{application}");
+    // What was asked before and not done yet is not lost.
+    let before = store.states(&key)?.into_iter().filter(|(known, _)| *known == key);
+    fingerprints.extend(before.filter_map(|(key, bytes)| read_wish(&key, &bytes)).flat_map(|(_, known)| known));
+    let wish = serde_json::to_vec(&fingerprints).map_err(|error| StoreFault::Unusable(error.to_string()))?;
+    let change = Change { now: clock.now(), states: vec![(key, Some(wish))], ..Change::default() };
+    store.commit(&change).map(drop).map_err(fault)
+}
+
+/// Whether what was asked is done. Where no healer keeps detection it is done here.
+///
+/// # Errors
+/// [`StoreFault`].
+pub(crate) fn is_forgotten(
+    store: &dyn ServiceStore,
+    clock: &dyn Clock,
+    application: &Application,
+) -> Result<bool, StoreFault> {
+    let key = format!("{FORGET}{application}");
+    let asked = store.states(&key)?.into_iter().find(|(known, _)| *known == key);
+    let Some((_, fingerprints)) = asked.and_then(|(key, bytes)| read_wish(&key, &bytes)) else { return Ok(true) };
+    let holder = format!("forget/{:020x}", clock.chance());
+    let Some(lease) = store.lease(KEY, &holder, clock.now(), LEASE)? else { return Ok(false) };
+    let states = without(store, application, &fingerprints).map(|mut states| {
+        states.push((key, None));
+        states
+    });
+    let done = states.and_then(|states| {
+        let change = Change { now: clock.now(), under: vec![lease.clone()], states, ..Change::default() };
+        store.commit(&change).map(drop).map_err(fault)
+    });
+    store.release(&lease)?;
+    done.map(|()| true)
+}
+
+/// What is kept of detection, without a service: what of it has to be stored anew.
+fn without(
+    store: &dyn ServiceStore,
+    application: &Application,
+    fingerprints: &BTreeSet<Digest>,
+) -> Result<Vec<(String, Option<Vec<u8>>)>, StoreFault> {
+    let bank = store.states(BANK)?.into_iter();
+    let of = |key: &str| key.strip_prefix(BANK).is_some_and(|key| Saved::is_of(key, application));
+    let mut states: Vec<_> = bank.filter(|(key, _)| of(key)).map(|(key, _)| (key, None)).collect();
+    if let Some((key, bytes)) = store.states(INTAKE)?.pop() {
+        // What cannot be read is not kept in the dark.
+        let accounts = serde_json::from_slice::<Accounts>(&bytes).ok().map(|mut accounts| {
+            accounts.forget(application);
+            accounts
+        });
+        states.push((key, accounts.and_then(|accounts| serde_json::to_vec(&accounts).ok())));
+    }
+    if let Some((key, bytes)) = store.states(HEAD)?.pop() {
+        let head = serde_json::from_slice::<Head>(&bytes).ok().map(|mut head| {
+            let of = |finding: &Finding| finding.application == *application;
+            let told = store.states(TOLD).ok().and_then(|mut all| all.pop());
+            let told = told.and_then(|(_, bytes)| serde_json::from_slice::<u64>(&bytes).ok()).unwrap_or_default();
+            let front = usize::try_from(told.saturating_sub(head.first)).unwrap_or(usize::MAX);
+            let gone = head.pending.iter().take(front).filter(|(finding, _)| of(finding)).count();
+            if gone > 0 {
+                states.push((TOLD.to_owned(), Some((told - gone as u64).to_string().into_bytes())));
+            }
+            head.pending.retain(|(finding, _)| !of(finding));
+            head.owed.retain(|finding| !of(finding));
+            head.histories.retain(|(fingerprint, _)| !fingerprints.contains(fingerprint));
+            head.weather.forget(application);
+            head.starts.forget(application);
+            head
+        });
+        states.push((key, head.and_then(|head| serde_json::to_vec(&head).ok())));
+    }
+    Ok(states)
 }
 
 /// Feeds what was stored after a place, and the time between.

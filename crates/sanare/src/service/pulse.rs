@@ -43,6 +43,13 @@ impl Starts {
         self.registries.remove(application);
     }
 
+    /// An application is forgotten.
+    pub fn forget(&mut self, application: &Application) {
+        self.started.retain(|(of, _, _)| of != application);
+        self.aliases.remove(application);
+        self.registries.remove(application);
+    }
+
     /// Takes notice of a start; the one before it.
     fn start(&mut self, application: &Application, component: &Component, start: &str) -> Option<String> {
         let known = self.started.iter_mut().find(|(app, part, _)| app == application && part == component);

@@ -1,5 +1,7 @@
 //! One look: readings are let in, detected on and stored, and what is found is told to the loop.
 
+mod forget;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
@@ -122,7 +124,7 @@ impl Watch {
         for ((application, component), health) in heard.serving {
             locked(&self.memory).serving.insert((application, component), health);
         }
-        let mut keeps = !heard.started.is_empty();
+        let mut keeps = !heard.started.is_empty() | self.forget_what_is_asked(&*house.store)?;
         locked(&self.memory).told.extend(heard.told);
         for (application, component) in heard.started {
             self.pending.extend(self.bank.started(&application, &component, now).map(|finding| (finding, Vec::new())));

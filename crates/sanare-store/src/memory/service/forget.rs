@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use sanare_core::hash::Digest;
 use sanare_core::id::Id;
-use sanare_core::port::{Keeping, Tidied};
+use sanare_core::port::{Item, Keeping, Sort, Tidied};
 use sanare_core::service::word::{ApprovalState, Status};
-use sanare_core::service::{Application, Incident, Moment, Observation, ObservedValue};
+use sanare_core::service::{Application, Context, Incident, Moment, Observation, ObservedValue};
+use serde_json::{Value as Json, json};
 
 use super::Service;
 
@@ -46,7 +48,69 @@ impl Service {
         self.acts.retain(|act| !of(&act.application) || act.at.micros() >= since);
         self.receipts.retain(|one| !of(&one.application));
         self.incidents.retain(|one| !of(&one.application));
-        before - self.rows()
+        let silences = self.silences.len();
+        self.silences = self.silences.iter().filter_map(|one| one.without(application)).collect();
+        (before - self.rows()) + (silences - self.silences.len()) as u64
+    }
+
+    /// Whether anything is kept of an application beside its records.
+    pub(in crate::memory) fn has_of(&self, application: &str, since: u64) -> bool {
+        let of = |name: &Application| name.as_str() == application;
+        self.observations.values().any(|one| of(&one.application))
+            || self.incidents.iter().any(|one| of(&one.application))
+            || self.snapshots.values().any(|one| of(&one.incident.application))
+            || self.receipts.iter().any(|one| of(&one.application))
+            || self.acts.iter().any(|act| of(&act.application) && act.at.micros() < since)
+            || self.silences.iter().any(|one| one.without(application).as_ref() != Some(one))
+    }
+
+    /// What is kept of a sort after a place, in order. In memory nothing is folded into minutes.
+    pub(in crate::memory) fn items(&self, sort: Sort, after: &str) -> impl Iterator<Item = Item> {
+        let number = after.parse::<usize>().unwrap_or_default();
+        let numbered = |place: usize, application: &str, value: Json| Item {
+            place: place.to_string(),
+            application: application.to_owned(),
+            value,
+        };
+        let owner = |id: &Id| self.incidents.iter().find(|one| one.id == *id).map(|one| one.application.to_string());
+        let mut all: Vec<Item> = match sort {
+            Sort::Observation => {
+                let after = self.observations.range(number as u64 + 1..);
+                after.map(|(place, one)| numbered(*place as usize, one.application.as_str(), json!(one))).collect()
+            }
+            Sort::Minute => Vec::new(),
+            Sort::Incident => {
+                let all = self.incidents.iter().enumerate();
+                all.map(|(place, one)| numbered(place + 1, one.application.as_str(), json!(one))).collect()
+            }
+            Sort::Snapshot => {
+                let of = |(digest, one): (&Digest, &Context)| Item {
+                    place: digest.to_string(),
+                    application: one.incident.application.to_string(),
+                    value: json!(one),
+                };
+                self.snapshots.iter().map(of).collect()
+            }
+            Sort::Receipt => {
+                let all = self.receipts.iter().enumerate();
+                all.map(|(place, one)| numbered(place + 1, one.application.as_str(), json!(one))).collect()
+            }
+            Sort::Approval => {
+                let all = self.approvals.iter().enumerate();
+                all.map(|(place, one)| {
+                    numbered(place + 1, &owner(&one.binding.incident).unwrap_or_default(), json!(one))
+                })
+                .collect()
+            }
+        };
+        match sort {
+            Sort::Snapshot => {
+                all.retain(|one| one.place.as_str() > after);
+                all.sort_by(|one, other| one.place.cmp(&other.place));
+            }
+            _ => all.retain(|one| one.place.parse::<usize>().is_ok_and(|place| place > number)),
+        }
+        all.into_iter()
     }
 
     fn rows(&self) -> u64 {

@@ -113,7 +113,12 @@ impl Healer {
 
     fn keep(&self, silence: &Silence, step: &str, payload: &Json) -> Result<(), StoreFault> {
         let at = self.clock().now();
-        let payload = Redactor::standard().json(payload);
+        let mut payload = payload.clone();
+        if let (Some(payload), Some(application)) = (payload.as_object_mut(), silence.application()) {
+            // It is in the service's own chain, and goes with it.
+            payload.insert("application".to_owned(), application.into());
+        }
+        let payload = Redactor::standard().json(&payload);
         let entry = Entry { incident: silence.id.clone(), step: step.to_owned(), at, payload };
         let change = Change { now: at, entries: vec![entry], silences: vec![silence.clone()], ..Change::default() };
         self.store().commit(&change).map(drop).map_err(fault)

@@ -1,0 +1,6 @@
+SELECT EXISTS (SELECT 1 FROM service_observations WHERE application = ?1)
+    OR EXISTS (SELECT 1 FROM service_minutes WHERE application = ?1)
+    OR EXISTS (SELECT 1 FROM service_incidents WHERE json_extract(value, '$.application') = ?1)
+    OR EXISTS (SELECT 1 FROM service_snapshots WHERE json_extract(value, '$.incident.application') = ?1)
+    OR EXISTS (SELECT 1 FROM service_receipts WHERE json_extract(value, '$.application') = ?1)
+    OR EXISTS (SELECT 1 FROM service_acts WHERE json_extract(value, '$.application') = ?1 AND at < ?2)

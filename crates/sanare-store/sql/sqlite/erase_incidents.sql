@@ -1,1 +1,0 @@
-DELETE FROM service_incidents WHERE json_extract(value, '$.application') = ?1

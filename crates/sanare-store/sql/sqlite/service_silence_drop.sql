@@ -1,0 +1,1 @@
+DELETE FROM service_silences WHERE id = ?1

@@ -1,0 +1,1 @@
+SELECT value FROM service_silences ORDER BY number
