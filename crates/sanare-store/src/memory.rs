@@ -76,9 +76,14 @@ impl Kept {
         let full = |bucket: &&Bucket| {
             let since = self.moment(bucket, now).saturating_sub(bucket.window);
             let times = self.spent.get(&bucket.name).map(Vec::as_slice).unwrap_or_default();
-            times.iter().filter(|at| **at > since).count() as u64 >= bucket.limit
+            (times.iter().filter(|at| **at > since).count() as u64).saturating_add(bucket.units) > bucket.limit
         };
         buckets.iter().find(full).map(|bucket| bucket.name.clone())
+    }
+
+    fn take(&mut self, bucket: &Bucket, now: u64, units: u64) {
+        let at = self.moment(bucket, now);
+        self.spent.entry(bucket.name.clone()).or_default().extend((0..units).map(|_| at));
     }
 
     /// Writes the next record of a chain.
@@ -305,11 +310,24 @@ impl Store for Memory {
         let spent = kept.spent(buckets, now);
         if spent.is_none() {
             for bucket in buckets {
-                let at = kept.moment(bucket, now);
-                kept.spent.entry(bucket.name.clone()).or_default().push(at);
+                kept.take(bucket, now, bucket.units);
             }
         }
         Ok(spent)
+    }
+
+    fn settle_units(&self, bucket: &Bucket, taken: u64, used: u64) -> Result<(), StoreFault> {
+        let mut kept = self.kept();
+        kept.take(bucket, taken, used.saturating_sub(bucket.units));
+        let mut back = bucket.units.saturating_sub(used);
+        if let Some(times) = kept.spent.get_mut(&bucket.name) {
+            times.retain(|at| {
+                let goes = back > 0 && *at >= taken;
+                back -= u64::from(goes);
+                !goes
+            });
+        }
+        Ok(())
     }
 
     fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {

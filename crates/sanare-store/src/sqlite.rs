@@ -364,6 +364,11 @@ impl Store for Sqlite {
         self.write(true, |transaction| budgets::spend(transaction, buckets, now))
     }
 
+    fn settle_units(&self, bucket: &Bucket, taken: u64, used: u64) -> Result<(), StoreFault> {
+        // What a power cut takes back stays counted with all that was taken.
+        self.write(false, |transaction| budgets::settle(transaction, bucket, taken, used))
+    }
+
     fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
         self.write(true, |transaction| model_calls::begin(transaction, call, limits))
     }

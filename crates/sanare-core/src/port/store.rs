@@ -87,6 +87,8 @@ pub struct Bucket {
     pub window: u64,
     /// Units within it.
     pub limit: u64,
+    /// Units that are taken at once.
+    pub units: u64,
 }
 
 /// A call to a model that is about to be made.
@@ -315,6 +317,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreFault`].
     fn spend(&self, buckets: &[Bucket], now: u64) -> Result<Option<String>, StoreFault>;
+
+    /// Says how many of the units were used that were taken out of this budget at `taken`: the rest goes back, and what is
+    /// over them is taken, whatever the limit says.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn settle_units(&self, bucket: &Bucket, taken: u64, used: u64) -> Result<(), StoreFault>;
 
     /// Enters a call to a model if no budget would be broken by the most that it can cost. Looking and entering are one
     /// transaction, durable against a power cut: many processes and a restart share one count (C76).

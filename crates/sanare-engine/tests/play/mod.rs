@@ -127,7 +127,8 @@ pub fn play(script: &Script) -> Played {
 fn play_on(script: &Script, memory: &sanare_store::Memory) -> Played {
     let leased = script.leased || !script.overtaken_at.is_empty();
     let lease = leased.then(|| memory.take_lease("key", "us", 1_700_000_000_000, 1_000_000).unwrap().unwrap());
-    let budgets = [Bucket { name: "heals".to_owned(), window: 3_600_000, limit: u64::from(!script.budget_spent) }];
+    let budgets =
+        [Bucket { name: "heals".to_owned(), window: 3_600_000, limit: u64::from(!script.budget_spent), units: 1 }];
     let store = Failing {
         inner: memory,
         left: std::sync::Mutex::new(script.store_fails_at),
@@ -453,6 +454,9 @@ impl Store for Failing<'_> {
     }
     fn set_rest(&self, fingerprint: &str, rest: &Rest) -> Result<(), StoreFault> {
         self.inner.set_rest(fingerprint, rest)
+    }
+    fn settle_units(&self, bucket: &Bucket, taken: u64, used: u64) -> Result<(), StoreFault> {
+        self.inner.settle_units(bucket, taken, used)
     }
     fn begin_model_call(&self, call: &ModelCall, limits: &Limits) -> Result<Leave, StoreFault> {
         self.inner.begin_model_call(call, limits)

@@ -40,7 +40,11 @@ impl ModelPort for Provider {
         self.sent.lock().unwrap().push(outgoing.body.as_ref().to_string());
         assert!(!self.replies.is_empty(), "one call too many");
         let (status, text) = self.replies.remove(0)?;
-        let body = json!({ "message": { "content": text }, "done": true, "done_reason": "stop" });
+        let body = match serde_json::from_str::<serde_json::Value>(&text) {
+            // A whole answer stands as it is.
+            Ok(whole) if whole["done"] == true => whole,
+            _ => json!({ "message": { "content": text }, "done": true, "done_reason": "stop" }),
+        };
         Ok(Incoming { status, body: if status == 200 { body.to_string().into_bytes() } else { text.into_bytes() } })
     }
 }
@@ -236,6 +240,47 @@ fn two_at_once_and_ten_restarts_never_exceed_the_limit() {
     assert_eq!(both, 7);
     // The limit for all has counted them too.
     assert_eq!(one(CallLimits { application: None, all: Some(9), tokens: None }), 2);
+}
+
+/// A provider that says what a call has used: as two counts, or something that is none.
+fn counting(reported: &serde_json::Value) -> Replies {
+    let mut body = json!({ "message": { "content": good() }, "done": true, "done_reason": "stop" });
+    for (key, value) in reported.as_object().unwrap() {
+        body[key] = value.clone();
+    }
+    vec![Ok((200, body.to_string()))]
+}
+
+/// What a provider says that a call has used replaces the most that it could have, for every process; without its word, or
+/// with one that is no count, the most stays.
+#[test]
+fn tokens_are_settled_by_what_the_provider_reports() {
+    let calls_for = |reported: serde_json::Value| {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = CallLimits { application: None, all: None, tokens: Some(40_000) };
+        let mut made = 0_u64;
+        loop {
+            // Each time another process.
+            let store = Sqlite::open(&folder.path().join("store.db")).unwrap();
+            let (result, sent) = ask(counting(&reported), &store, limits, made);
+            if sent.is_empty() || made == 60 {
+                assert!(made == 60 || result.unwrap().diagnosis.failure == Some(AgentFailure::LimitReached));
+                return made;
+            }
+            made += 1;
+        }
+    };
+    let unknown = calls_for(json!({}));
+    assert!((2..10).contains(&unknown), "{unknown} calls");
+    for odd in [json!({"prompt_eval_count": 900}), json!({"prompt_eval_count": -5, "eval_count": "few"})] {
+        assert_eq!(calls_for(odd.clone()), unknown, "{odd}");
+    }
+    let frugal = calls_for(json!({"prompt_eval_count": 1_500, "eval_count": 500}));
+    // The last call still has to fit with the most that it can cost.
+    let most = 40 / unknown.max(1) + 1;
+    assert!(frugal >= (40 - most) / 2 && frugal <= 20, "{frugal} calls of 2,000 tokens");
+    assert_eq!(calls_for(json!({"prompt_eval_count": 39_000, "eval_count": 2_000})), 1, "more than it could cost");
+    assert_eq!(calls_for(json!({"prompt_eval_count": u64::MAX, "eval_count": u64::MAX})), 1);
 }
 
 /// A day's tokens are counted by what a call may cost at most, before it is made.

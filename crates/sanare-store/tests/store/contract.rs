@@ -362,7 +362,7 @@ fn repairs_of_a_code_are_found_newest_first() {
 #[test]
 fn a_budget_slides_and_no_clock_refills_it() {
     fn bucket(name: &str, limit: u64) -> Bucket {
-        Bucket { name: name.to_owned(), window: 1_000, limit }
+        Bucket { name: name.to_owned(), window: 1_000, limit, units: 1 }
     }
     check(
         |store| {
@@ -379,6 +379,35 @@ fn a_budget_slides_and_no_clock_refills_it() {
             assert_eq!(store.spent(&[bucket("narrow", 2)], 6_400).unwrap(), Some("narrow".to_owned()));
             assert_eq!(store.spent(&[bucket("narrow", 2)], 0).unwrap(), Some("narrow".to_owned()));
             assert_eq!(store.spent(&[bucket("narrow", 2)], 6_600).unwrap(), None);
+        },
+    );
+}
+
+#[test]
+fn units_that_were_set_aside_are_settled_by_what_was_used() {
+    const LIMIT: u64 = 20;
+    fn bucket(units: u64) -> Bucket {
+        Bucket { name: "tokens".to_owned(), window: 1_000, limit: LIMIT, units }
+    }
+    check(
+        |store| {
+            let takes = |units: u64, at: u64| store.spend(&[bucket(units)], at).unwrap().is_none();
+            assert!(!takes(LIMIT + 1, 5_000) && takes(12, 5_000) && !takes(9, 5_001));
+            // A large and then a small one: the sum is what counts.
+            assert!(takes(8, 5_002) && !takes(1, 5_003));
+            store.settle_units(&bucket(12), 5_000, 2).unwrap();
+            assert!(!takes(11, 5_004) && takes(10, 5_004) && !takes(1, 5_005));
+            // The first has come to two units, and those are free after its window.
+            assert!(!takes(3, 6_001) && takes(2, 6_001));
+            // What was used beyond that counts too.
+            store.settle_units(&bucket(2), 6_001, 5).unwrap();
+            assert!(!takes(6, 6_002) && takes(5, 6_002) && !takes(1, 6_003));
+            store.settle_units(&bucket(5), 6_002, 0).unwrap();
+        },
+        |store| {
+            // 10 are over by then, 5 are not.
+            assert!(store.spent(&[bucket(16)], 7_000).unwrap().is_some());
+            assert!(store.spent(&[bucket(15)], 7_000).unwrap().is_none());
         },
     );
 }

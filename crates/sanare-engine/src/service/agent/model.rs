@@ -22,7 +22,8 @@ pub struct CallLimits {
     pub application: Option<u64>,
     /// In all.
     pub all: Option<u64>,
-    /// Tokens that they may cost at most in a day, in plus out, counted in thousands.
+    /// Tokens that they may cost in a day, in plus out, counted in thousands: the most that one can cost is set aside before
+    /// it is made, and what the provider says that it used is what stays.
     pub tokens: Option<u64>,
 }
 
@@ -35,6 +36,8 @@ impl Default for CallLimits {
 const DAY_MS: u64 = 24 * HOUR_MS;
 /// Tokens are counted by this many.
 const THOUSAND: u64 = 1_000;
+/// Thousands that one call is believed to have used at most.
+const BELIEVED: u64 = 10_000;
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 /// Tokens that are asked for at most after a reply that was cut off.
 const MOST_TOKENS: u64 = 16_384;
@@ -146,30 +149,43 @@ impl ModelAgent<'_> {
             return Err(AgentFailure::Timeout);
         }
         let asked = estimate_tokens(&question.request.system) + estimate_tokens(&question.request.user);
-        let buckets = self.buckets(&context.incident.application, asked + turn.max_tokens);
+        let calls = self.calls(&context.incident.application);
+        let tokens = self.tokens(asked + turn.max_tokens);
+        let now = call.now.millis();
         // What cannot be counted is not done.
-        match self.budgets.spend(&buckets, call.now.millis()) {
+        match self.budgets.spend(&calls.into_iter().chain(tokens.clone()).collect::<Vec<_>>(), now) {
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => return Err(AgentFailure::LimitReached),
         }
         let outgoing = wire::outgoing(&self.setup, prompt, &question.request, turn);
         let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
-        port.exchange(&self.setup, &outgoing, left, &mut || false).map_err(|fault| failure(&fault))
+        let called = port.exchange(&self.setup, &outgoing, left, &mut || false).map_err(|fault| failure(&fault))?;
+        if let Some((tokens, used)) = tokens.zip(self.used(&called)) {
+            // Where that cannot be written all that was set aside stays counted.
+            let _ = self.budgets.settle_units(&tokens, now, used);
+        }
+        Ok(called)
     }
 
-    /// A unit of each limit on calls, and as many thousands of tokens as the call may cost at most.
-    fn buckets(&self, application: &Application, most: u64) -> Vec<Bucket> {
-        let bucket = |name: String, limit: Option<u64>| limit.map(|limit| Bucket { name, window: HOUR_MS, limit });
-        let own = bucket(format!("model_calls:{application}"), self.limits.application);
-        let all = bucket("model_calls".to_owned(), self.limits.all);
-        let thousands = most.div_ceil(THOUSAND);
-        let tokens = self.limits.tokens.into_iter().flat_map(|limit| {
-            // Each unit looks whether there is one more: only where all of them are left is the first one there.
-            let limit = (limit / THOUSAND + 1).saturating_sub(thousands);
-            let one = Bucket { name: "model_tokens".to_owned(), window: DAY_MS, limit };
-            (0..if limit == 0 { 1 } else { thousands }).map(move |_| one.clone())
-        });
-        own.into_iter().chain(all).chain(tokens).collect()
+    /// A unit of each limit on calls.
+    fn calls(&self, application: &Application) -> Vec<Bucket> {
+        let own = self.limits.application.map(|limit| (format!("model_calls:{application}"), limit));
+        let all = self.limits.all.map(|limit| ("model_calls".to_owned(), limit));
+        let bucket = |(name, limit)| Bucket { name, window: HOUR_MS, limit, units: 1 };
+        own.into_iter().chain(all).map(bucket).collect()
+    }
+
+    /// As many thousands of tokens as a call may cost at most.
+    fn tokens(&self, most: u64) -> Option<Bucket> {
+        let limit = self.limits.tokens? / THOUSAND;
+        Some(Bucket { name: "model_tokens".to_owned(), window: DAY_MS, limit, units: most.div_ceil(THOUSAND) })
+    }
+
+    /// Thousands of tokens that the provider says a call has used. Without its word nobody knows.
+    fn used(&self, called: &Incoming) -> Option<u64> {
+        let answer = (called.status == 200).then(|| wire::read(self.setup.provider, &called.body).ok())??;
+        let (sent, got) = answer.tokens?;
+        Some(sent.saturating_add(got).div_ceil(THOUSAND).min(BELIEVED))
     }
 }
 

@@ -36,8 +36,8 @@ impl Breaker {
     pub(super) fn buckets(&self, incident: &Incident) -> Vec<Bucket> {
         let function = format!("repairs of {} in {}", incident.function, incident.path);
         vec![
-            Bucket { name: function, window: DAY_MS, limit: self.per_function },
-            Bucket { name: "heals".to_owned(), window: HOUR_MS, limit: self.per_hour },
+            Bucket { name: function, window: DAY_MS, limit: self.per_function, units: 1 },
+            Bucket { name: "heals".to_owned(), window: HOUR_MS, limit: self.per_hour, units: 1 },
         ]
     }
 
