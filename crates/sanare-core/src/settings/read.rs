@@ -129,7 +129,10 @@ fn unknown_path(origin: Origin, path: &str) -> Trouble {
 }
 
 fn unknown(origin: Origin, given: &str, known: impl Iterator<Item = String>) -> Trouble {
-    let nearest = known.map(|name| (distance(given, &name), name)).filter(|(far, _)| *far <= 2).min();
+    // The right name in another table is nearer than any that is spelt alike.
+    let last = given.rsplit('.').next().unwrap_or(given);
+    let far = |name: &str| if name.rsplit('.').next() == Some(last) { 0 } else { distance(given, name) };
+    let nearest = known.map(|name| (far(&name), name)).filter(|(far, _)| *far <= 2).min();
     let hint = nearest.map(|(_, name)| format!("did you mean `{name}`")).unwrap_or_default();
     Trouble { origin, key: given.to_owned(), message: "unknown key".to_owned(), hint }
 }

@@ -31,12 +31,12 @@ fn configured(setup: &Setup, store: Arc<dyn Store>) -> Result<Option<Configured>
     let Some(model) = wire::model::setup_in(&setup.settings, &setup.folder)? else { return Ok(None) };
     let limit = |key: &str| setup.settings.limit(key);
     let limits = CallLimits {
-        application: limit("model.service.calls_per_hour"),
+        application: limit("model.service.max_calls_per_hour"),
         all: limit("model.max_calls_per_hour"),
         tokens: limit("model.service.tokens_per_day"),
     };
     let caps = caps(&setup.settings);
-    let use_fallback = setup.settings.flag("model.service.use_fallback");
+    let use_fallback = setup.settings.flag("model.use_fallback");
     let configuration = &setup.configuration;
     // What is configured may be shown as it is; every other word from outside is a token with a length.
     let mut words: std::collections::BTreeSet<String> =
@@ -53,7 +53,7 @@ fn configured(setup: &Setup, store: Arc<dyn Store>) -> Result<Option<Configured>
 /// The most that model and fallback are believed.
 pub(super) fn caps(settings: &Settings) -> Caps {
     let share = |key: &str| settings.decimal(key);
-    let caps = Caps::new(share("model.service.max_confidence"), share("model.service.fallback_confidence_cap"));
+    let caps = Caps::new(share("model.max_confidence"), share("model.fallback_confidence_cap"));
     caps.unwrap_or_default()
 }
 
@@ -132,23 +132,24 @@ mod tests {
         let all_calls =
             [("", "300"), ("max_calls_per_hour = 0\n", "0"), ("max_calls_per_hour = \"unlimited\"\n", "any")];
         let own = [
-            ("", "60", "any", "0.9", " then rules up to 0.2"),
-            ("calls_per_hour = 0\nuse_fallback = false\n", "0", "any", "0.9", ""),
+            ("", "", "60", "any", "0.9", " then rules up to 0.2"),
+            ("use_fallback = false\n", "max_calls_per_hour = 0\n", "0", "any", "0.9", ""),
             (
-                "calls_per_hour = \"unlimited\"\ntokens_per_day = 200_000\n",
+                "use_fallback = true\n",
+                "max_calls_per_hour = \"unlimited\"\ntokens_per_day = 200_000\n",
                 "any",
                 "200000",
                 "0.9",
                 " then rules up to 0.2",
             ),
-            ("max_confidence = 0.5\nfallback_confidence_cap = 0\n", "60", "any", "0.5", " then rules up to 0"),
-            ("max_confidence = 1\nfallback_confidence_cap = 1.0\n", "60", "any", "1", " then rules up to 1"),
+            ("max_confidence = 0.5\nfallback_confidence_cap = 0\n", "", "60", "any", "0.5", " then rules up to 0"),
+            ("max_confidence = 1\nfallback_confidence_cap = 1.0\n", "", "60", "any", "1", " then rules up to 1"),
         ];
         for (provider, word) in providers {
             for (all, all_told) in all_calls {
-                for (service, calls, tokens, most, then) in own {
+                for (shares, service, calls, tokens, most, then) in own {
                     let table = if provider.is_empty() { "[model]\n" } else { provider };
-                    let text = format!("{table}{all}[model.service]\n{service}");
+                    let text = format!("{table}{all}{shares}[model.service]\n{service}");
                     let expected = format!("{word} {calls}/h of {all_told}/h, {tokens} tokens/d up to {most}{then}");
                     assert_eq!(chain(&text), if word.is_empty() { "rules" } else { expected.as_str() }, "{text}");
                 }
@@ -159,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_no_limit_and_no_share_is_refused() {
         let model = "[model]\nprovider = \"ollama\"\nmodel = \"m\"\n";
-        for limit in ["model.max_calls_per_hour", "model.service.calls_per_hour", "model.service.tokens_per_day"] {
+        for limit in ["model.max_calls_per_hour", "model.service.max_calls_per_hour", "model.service.tokens_per_day"] {
             for odd in ["-1", "1.5", "\"many\"", "true", "\"Unlimited\"", "[]"] {
                 assert_eq!(
                     chain(&format!(
@@ -177,13 +178,19 @@ mod tests {
         }
         for share in ["max_confidence", "fallback_confidence_cap"] {
             for odd in ["-0.1", "1.1", "nan", "\"0.5\"", "true"] {
-                assert_eq!(chain(&format!("{model}[model.service]\n{share} = {odd}\n")), "refused", "{share} {odd}");
+                assert_eq!(chain(&format!("{model}{share} = {odd}\n")), "refused", "{share} {odd}");
             }
         }
-        for odd in ["max_tokens = 0", "max_token = 9", "api_key_env = \"A\"\napi_key_file = \"b\"", "timeout = 0"] {
+        for odd in [
+            "max_tokens = 0",
+            "max_token = 9",
+            "api_key_env = \"A\"\napi_key_file = \"b\"",
+            "timeout = 0",
+            "use_fallback = 1",
+        ] {
             assert_eq!(chain(&format!("{model}{odd}\n")), "refused", "{odd}");
         }
-        for odd in ["use_fallback = 1", "use_fallbak = true", "calls = 1"] {
+        for odd in ["use_fallback = true", "max_confidence = 0.5", "calls = 1"] {
             assert_eq!(chain(&format!("{model}[model.service]\n{odd}\n")), "refused", "{odd}");
         }
         assert_eq!(chain("[model]\nprovider = \"compatible\"\nmodel = \"m\"\n"), "refused", "no address");

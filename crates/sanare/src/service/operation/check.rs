@@ -57,8 +57,7 @@ fn gates(setup: &Setup, policy: &Policy, troubles: &mut Vec<Trouble>, warnings: 
     for (application, service) in &setup.configuration.services {
         let gate = Numbers::of(policy, application).confidence_gate;
         if let Err(invalid) = caps.check_gate(gate) {
-            let mut one =
-                trouble(&setup.file, service.line, &invalid.reason, "lower `model.service.fallback_confidence_cap`");
+            let mut one = trouble(&setup.file, service.line, &invalid.reason, "lower `model.fallback_confidence_cap`");
             one.key = format!("service.{application}: confidence_gate");
             troubles.push(one);
         }
@@ -91,8 +90,7 @@ mod tests {
 
     #[test]
     fn a_gate_lies_above_the_fallback_and_hardly_above_the_model() {
-        let model =
-            |keys: &str| format!("{ROUTE}[model]\nprovider = \"ollama\"\nmodel = \"m\"\n[model.service]\n{keys}\n");
+        let model = |keys: &str| format!("{ROUTE}[model]\nprovider = \"ollama\"\nmodel = \"m\"\n{keys}\n");
         assert_eq!(check("", &model("")), Ok(Vec::new()));
         assert_eq!(check("confidence_gate = 0.9", &model("")), Ok(Vec::new()), "at the cap it may pass");
         let warned = check("confidence_gate = 0.95", &model("")).unwrap();
