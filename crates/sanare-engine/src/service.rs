@@ -9,6 +9,7 @@ pub mod agent;
 mod answer;
 mod mark;
 mod by_hand;
+mod careful;
 mod next;
 mod offer;
 mod person;

@@ -12,6 +12,7 @@ use sanare_core::service::{Receipt, Text, WorldState};
 use serde_json::{Value as Json, json};
 
 use super::Loop;
+use super::careful;
 use super::offer::{House, case};
 use super::person::{NotDone, ended, idle, reopen};
 use super::turn::{Next, Turn};
@@ -109,7 +110,7 @@ fn may_be_undone(turn: &Turn<'_>, receipt: &Receipt) -> Result<(), NotDone> {
     }
     // Only the program that lends a function can say what its target is.
     let now = turn.world.house.resolved(receipt);
-    if now.is_ok_and(|fitting| fitting.adapter.state(receipt) != WorldState::After) {
+    if now.is_ok_and(|fitting| careful::state(fitting.adapter, receipt) != WorldState::After) {
         return Err(not("the target is not what the act left"));
     }
     Ok(())

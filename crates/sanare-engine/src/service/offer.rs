@@ -20,6 +20,7 @@ use sanare_core::service::step::{Proposed, Step, Withheld};
 use sanare_core::service::target::{Identity, Mark};
 use sanare_core::service::{Action, Declaration, GateReport, Moment, Text};
 
+use super::careful;
 use super::turn::Turn;
 
 /// Failures of gates after which an action is not offered again in the incident.
@@ -80,7 +81,7 @@ pub(crate) fn fitting<'a>(turn: &Turn<'a>, action: Action) -> Result<(Fitting<'a
     if fitting.adapter.declaration().action != action {
         return Err("the configured target is for another action".to_owned());
     }
-    if let Availability::Unavailable(why) = fitting.adapter.available() {
+    if let Availability::Unavailable(why) = careful::available(fitting.adapter) {
         return Err(why.to_string());
     }
     if let Some(open) = open_request(turn, &fitting)? {
@@ -99,7 +100,9 @@ pub(crate) fn fitting<'a>(turn: &Turn<'a>, action: Action) -> Result<(Fitting<'a
 fn open_request(turn: &Turn<'_>, fitting: &Fitting<'_>) -> Result<Option<String>, String> {
     let declaration = fitting.adapter.declaration();
     let (action, target) = (declaration.action, &declaration.target);
-    let Some(longest) = longest(action).filter(|_| fitting.adapter.follows().is_none()) else { return Ok(None) };
+    let Some(longest) = longest(action).filter(|_| careful::follows(fitting.adapter).is_none()) else {
+        return Ok(None);
+    };
     let acts = turn.world.store.acts(turn.now().minus(longest)).map_err(|fault| fault.to_string())?;
     let own = |receipt: &Id| matches!(&turn.run.step, Step::Prepared(_, id) if id == receipt);
     let open = acts.iter().rfind(|act| act.action == action && act.target == *target && !own(&act.receipt));
@@ -220,7 +223,7 @@ pub(crate) fn case_and_limits(
                 }
                 Action::RequestRedeployment => told(&[Mark::Revision]),
                 // What comes of it is seen by its job, which changes nothing that is live.
-                Action::RequestRetraining => fitting.adapter.follows().is_some(),
+                Action::RequestRetraining => careful::follows(fitting.adapter).is_some(),
                 _ => false,
             };
             case.gate_skipped = gates

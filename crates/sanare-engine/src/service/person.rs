@@ -14,6 +14,7 @@ use sanare_core::service::{
 use serde_json::json;
 
 use super::Loop;
+use super::careful;
 use super::offer::{fitting, offered};
 use super::stage::{act, gather};
 use super::turn::{Next, Turn};
@@ -102,7 +103,8 @@ impl Loop<'_> {
             };
             let (fitting, params) = fitting(turn, action).map_err(NotDone::NotAvailable)?;
             let declaration = fitting.adapter.declaration();
-            let (target, undo, seen) = (declaration.target.clone(), declaration.undo, fitting.adapter.identity());
+            let (target, undo, seen) =
+                (declaration.target.clone(), declaration.undo, careful::identity(fitting.adapter));
             let proposed = proposed(turn, diagnosis, action, (target, params, undo, seen), principal)?;
             turn.run.due = None;
             turn.run.wait_until = None;

@@ -234,6 +234,7 @@ fn script(policy: &str) -> Script {
         reachable: true,
         precondition: None,
         jobs: Vec::new(),
+        breaks: None,
     };
     let text = "kind = \"error_rate_high\"\n";
     Script {

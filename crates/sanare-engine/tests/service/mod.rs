@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod broken;
 mod crash;
 mod each_step;
 mod handover;

@@ -35,25 +35,32 @@ fn target(action: Action) -> impl Strategy<Value = Target> {
         prop::bool::weighted(0.9),
         precondition,
         prop::collection::vec(jobs, 0..3),
+        prop::option::weighted(
+            0.2,
+            prop::sample::select(vec!["available", "identity", "rehearse", "state", "follows", "job"]),
+        ),
     )
-        .prop_map(move |(fence, idempotent, reversible, of, reactions, state, reachable, precondition, jobs)| {
-            Target {
-                action,
-                fence,
-                idempotent,
-                reversible,
-                of,
-                reactions: reactions.into_iter().map(str::to_owned).collect(),
-                state,
-                reachable,
-                precondition: precondition.map(str::to_owned),
-                jobs: if sanare_core::service::job::longest(action).is_some() {
-                    jobs.into_iter().map(str::to_owned).collect()
-                } else {
-                    Vec::new()
-                },
-            }
-        })
+        .prop_map(
+            move |(fence, idempotent, reversible, of, reactions, state, reachable, precondition, jobs, breaks)| {
+                Target {
+                    action,
+                    fence,
+                    idempotent,
+                    reversible,
+                    of,
+                    reactions: reactions.into_iter().map(str::to_owned).collect(),
+                    state,
+                    reachable,
+                    precondition: precondition.map(str::to_owned),
+                    jobs: if sanare_core::service::job::longest(action).is_some() {
+                        jobs.into_iter().map(str::to_owned).collect()
+                    } else {
+                        Vec::new()
+                    },
+                    breaks: breaks.map(str::to_owned),
+                }
+            },
+        )
 }
 
 /// Scripts in one of these modes.

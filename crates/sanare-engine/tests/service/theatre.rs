@@ -107,6 +107,8 @@ pub struct Target {
     /// `many`, `cannot_tell`. Without any no job is followed.
     #[serde(default)]
     pub jobs: Vec<String>,
+    /// The call at which the adapter breaks down.
+    pub breaks: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -462,6 +464,7 @@ fn adapter(target: &Target) -> ScriptedAdapter {
     }
     *adapter.state.lock().unwrap() = target.state;
     *adapter.reactions.lock().unwrap() = target.reactions.iter().map(|word| reaction(word)).collect();
+    adapter.breaks.lock().unwrap().clone_from(&target.breaks);
     if !target.reachable {
         *adapter.unreachable.lock().unwrap() = Some("connection refused".to_owned());
     }

@@ -66,6 +66,8 @@ pub struct ScriptedAdapter {
     pub follows: Option<Following>,
     /// How its job stands, each time that it is asked for; then as the last time.
     pub jobs: Mutex<VecDeque<JobState>>,
+    /// What it breaks down at, by the name of the call: `available`, `identity`, `rehearse`, `state`, `follows`, `job`.
+    pub breaks: Mutex<Option<String>>,
 }
 
 impl ScriptedAdapter {
@@ -81,6 +83,15 @@ impl ScriptedAdapter {
             rehearsal: Mutex::default(),
             follows: None,
             jobs: Mutex::default(),
+            breaks: Mutex::default(),
+        }
+    }
+
+    #[expect(clippy::panic, reason = "an adapter that breaks down is what is played here")]
+    fn may_break(&self, call: &str) {
+        let breaks = locked(&self.breaks).as_deref() == Some(call);
+        if breaks {
+            panic!("scripted: {call}");
         }
     }
 
@@ -114,16 +125,19 @@ impl Adapter for ScriptedAdapter {
     }
 
     fn available(&self) -> Availability {
+        self.may_break("available");
         locked(&self.unreachable)
             .as_ref()
             .map_or(Availability::Available, |why| Availability::Unavailable(Text::of(why)))
     }
 
     fn identity(&self) -> Identity {
+        self.may_break("identity");
         locked(&self.identity).clone()
     }
 
     fn rehearse(&self, _intent: &Intent) -> Vec<GateCheck> {
+        self.may_break("rehearse");
         locked(&self.rehearsal).clone()
     }
 
@@ -150,6 +164,7 @@ impl Adapter for ScriptedAdapter {
     }
 
     fn state(&self, receipt: &Receipt) -> WorldState {
+        self.may_break("state");
         if let Some(state) = *locked(&self.state) {
             return state;
         }
@@ -160,10 +175,12 @@ impl Adapter for ScriptedAdapter {
     }
 
     fn follows(&self) -> Option<Following> {
+        self.may_break("follows");
         self.follows
     }
 
     fn job(&self, _receipt: &Receipt, _job: Option<&str>) -> JobState {
+        self.may_break("job");
         let mut jobs = locked(&self.jobs);
         let next = if jobs.len() > 1 { jobs.pop_front() } else { jobs.front().cloned() };
         next.unwrap_or(JobState::Missing)

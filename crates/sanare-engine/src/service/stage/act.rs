@@ -1,7 +1,5 @@
 //! The act: re-checked, started, called once, and its effect taken as what it is (S91, S103, S106, S107).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use sanare_core::approval::Approved;
 use sanare_core::gate::Answer;
 use sanare_core::id::Id;
@@ -19,6 +17,7 @@ use super::check::{is_changed, same};
 use super::follow;
 use super::gather::{after_others, gather};
 use crate::service::LEASE_MS;
+use crate::service::careful;
 use crate::service::offer::{House, binding, case_and_limits, fitting};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
 
@@ -63,7 +62,7 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
         Some(_) => {}
     }
     let looked = turn.world.clock.elapsed();
-    let identity = fitting.adapter.identity();
+    let identity = careful::identity(fitting.adapter);
     let unchanged = same(&fitting, &receipt.before, &identity);
     if unchanged.answer == Answer::Failed {
         let why = unchanged.reason.to_string();
@@ -232,7 +231,7 @@ pub(crate) fn call(turn: &Turn<'_>, adapter: &dyn Adapter, intent: &Intent, begu
     }
     let mut acted = None;
     turn.world.house.calling(&intent.application, &mut || {
-        acted = catch_unwind(AssertUnwindSafe(|| adapter.act(intent))).ok();
+        acted = Some(careful::act(adapter, intent));
     });
     acted.unwrap_or_else(|| Acted::plain(Effect::Unknown))
 }
@@ -248,7 +247,7 @@ fn took(
     let receipt = Receipt { reference: acted.reference.clone().or_else(|| receipt.reference.clone()), ..receipt };
     let effect = match acted.effect {
         // Nothing is acted twice for not knowing: only the world can say that it is done.
-        Effect::Unknown if adapter.state(&receipt) == WorldState::After => Effect::Done,
+        Effect::Unknown if careful::state(adapter, &receipt) == WorldState::After => Effect::Done,
         other => other,
     };
     turn.note(
@@ -257,7 +256,7 @@ fn took(
     );
     match effect {
         // Accepting is not success: the receipt stays started until its job has ended.
-        Effect::Done if let Some(following) = adapter.follows() => {
+        Effect::Done if let Some(following) = careful::follows(adapter) => {
             let next = follow::begin(turn, checked, &receipt, following);
             turn.take(next)
         }
@@ -318,7 +317,7 @@ fn recover(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<()
     let Ok(fitting) = turn.world.house.resolved(&receipt) else {
         return unknown(turn, receipt);
     };
-    let (adapter, state) = (fitting.adapter, fitting.adapter.state(&receipt));
+    let (adapter, state) = (fitting.adapter, careful::state(fitting.adapter, &receipt));
     turn.note("recovered", &json!({ "receipt": receipt.id, "world": state }));
     match state {
         WorldState::After => took(turn, checked, receipt, &Acted::plain(Effect::Done), adapter),
@@ -331,7 +330,10 @@ fn recover(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<()
 fn act_again(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt, fitting: &Fitting<'_>) -> Result<(), NotMade> {
     let stopped = turn.world.house.stopped(&turn.incident.application);
     let cleared = turn.incident.condition == Condition::Cleared;
-    if stopped || cleared || same(fitting, &receipt.before, &fitting.adapter.identity()).answer == Answer::Failed {
+    if stopped
+        || cleared
+        || same(fitting, &receipt.before, &careful::identity(fitting.adapter)).answer == Answer::Failed
+    {
         return unknown(turn, receipt);
     }
     turn.note("started", &json!({ "receipt": receipt.id, "action": receipt.key.action, "again": true }));

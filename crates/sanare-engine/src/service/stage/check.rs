@@ -17,6 +17,7 @@ use serde_json::json;
 use super::examine::examine;
 use super::gather::{after_others, gather};
 use super::judge::refused;
+use crate::service::careful;
 use crate::service::offer::{House, binding, case, fitting, owed};
 use crate::service::turn::{Next, Turn};
 
@@ -64,15 +65,15 @@ fn report(turn: &Turn<'_>, proposed: &Proposed) -> GateReport {
         Ok(found) => found,
         Err(why) => return GateReport { checks: vec![GateCheck::failed("available", "configured", &why)] },
     };
-    let mut checks = vec![match fitting.adapter.available() {
+    let mut checks = vec![match careful::available(fitting.adapter) {
         Availability::Available => GateCheck::passed("available", "reachable"),
         Availability::Unavailable(why) => GateCheck::failed("available", "reachable", why.as_str()),
     }];
-    checks.push(same(&fitting, &proposed.seen, &fitting.adapter.identity()));
+    checks.push(same(&fitting, &proposed.seen, &careful::identity(fitting.adapter)));
     let declaration = fitting.adapter.declaration();
     let owed = owed(declaration);
     if owed.contains(&"preconditions") || owed.contains(&"dry_run") {
-        checks.extend(fitting.adapter.rehearse(&intent(turn, &fitting, proposed)));
+        checks.extend(careful::rehearse(fitting.adapter, &intent(turn, &fitting, proposed)));
     }
     GateReport { checks }
 }
@@ -112,7 +113,7 @@ pub(crate) fn is_changed(fitting: &Fitting<'_>, seen: &Identity, now: &Identity)
 
 fn others_acted(turn: &Turn<'_>, proposed: &Proposed) -> bool {
     let fitting = fitting(turn, proposed.proposal.action);
-    fitting.is_ok_and(|(fitting, _)| is_changed(&fitting, &proposed.seen, &fitting.adapter.identity()))
+    fitting.is_ok_and(|(fitting, _)| is_changed(&fitting, &proposed.seen, &careful::identity(fitting.adapter)))
 }
 
 /// The intent that would be, for a rehearsal.

@@ -1,7 +1,5 @@
 //! A job that an act has begun is followed to its end, over restarts and without holding anybody up (S88).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use sanare_core::service::job::{Following, JOBS, Job, JobState};
 use sanare_core::service::moment::{HOUR, MINUTE};
 use sanare_core::service::step::{Applied, Cause, Checked, Step};
@@ -15,6 +13,7 @@ use serde_json::json;
 use super::act::{blocked, settle};
 use super::gather::gather;
 use super::verify::count;
+use crate::service::careful;
 use crate::service::turn::{Next, Turn};
 
 /// The request was accepted; its receipt stays started, so that no other is made of the same thing meanwhile.
@@ -77,8 +76,7 @@ fn asked(turn: &Turn<'_>, receipt: &Receipt, job: &Job) -> JobState {
     match turn.world.house.resolved(receipt) {
         Ok(fitting) => {
             let id = job.id.as_ref().map(Text::as_str);
-            let asked = catch_unwind(AssertUnwindSafe(|| fitting.adapter.job(receipt, id)));
-            asked.unwrap_or_else(|_| cannot("the adapter broke down"))
+            careful::job(fitting.adapter, receipt, id)
         }
         Err(why) => cannot(&why),
     }

@@ -13,6 +13,7 @@ use super::act::put_away;
 use super::check::{is_changed, same};
 use super::gather::{after_others, gather};
 use crate::service::LEASE_MS;
+use crate::service::careful;
 use crate::service::offer::{fitting, known};
 use crate::service::turn::{HOLD, Next, Turn, target_key};
 
@@ -31,7 +32,7 @@ pub(crate) fn prepare(turn: &mut Turn<'_>, checked: Box<Checked>, approval: Opti
         put_away(turn, "another target is configured now")?;
         return gather(turn);
     }
-    let now_seen = fitting.adapter.identity();
+    let now_seen = careful::identity(fitting.adapter);
     if same(&fitting, &checked.proposed.seen, &now_seen).answer == Answer::Failed {
         let why = "the target is another one than was proposed";
         if is_changed(&fitting, &checked.proposed.seen, &now_seen) {

@@ -9,6 +9,7 @@ use sanare_core::service::target::Identity;
 use sanare_core::service::{Action, AgentResult, NotMade};
 
 use super::gather::gather;
+use crate::service::careful;
 use crate::service::offer::fitting;
 use crate::service::turn::{HOLD, Next, Turn};
 
@@ -33,7 +34,7 @@ pub(crate) fn propose(turn: &mut Turn<'_>, diagnosed: &Diagnosed) -> Result<Next
             // What went meanwhile is not offered in the next round.
             let Ok((fitting, params)) = fitting(turn, action) else { return gather(turn) };
             let declaration = fitting.adapter.declaration();
-            (Some(declaration.target.clone()), params, declaration.undo, fitting.adapter.identity())
+            (Some(declaration.target.clone()), params, declaration.undo, careful::identity(fitting.adapter))
         }
     };
     if let Some(target) = &target {

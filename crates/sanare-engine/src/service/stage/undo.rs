@@ -12,6 +12,7 @@ use serde_json::json;
 use super::act::{call, renew};
 use super::verify::count;
 use crate::service::LEASE_MS;
+use crate::service::careful;
 use crate::service::turn::{HOLD, Next, Turn, target_key};
 
 /// Takes an act back under a receipt of its own.
@@ -34,7 +35,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     let Ok(fitting) = turn.world.house.resolved(&receipt) else {
         return failed(turn, undoing, Some(&receipt), "the target is not available");
     };
-    if fitting.adapter.state(&receipt) != WorldState::After {
+    if careful::state(fitting.adapter, &receipt) != WorldState::After {
         return failed(turn, undoing, Some(&receipt), "the target is not what the act left");
     }
     let millis = LEASE_MS + fitting.adapter.declaration().timeout_ms;
@@ -46,7 +47,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
         id: turn.world.id("rct"),
         key: ActKey { purpose: Purpose::Undo, ..receipt.key.clone() },
         fence: lease.fence,
-        before: fitting.adapter.identity(),
+        before: careful::identity(fitting.adapter),
         intended: receipt.before.clone(),
         deadline: now.plus(fitting.adapter.declaration().timeout_ms * 1_000),
         state: ReceiptState::Started,
@@ -69,7 +70,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     let intent = Intent::of(&undo, fitting.adapter.declaration().timeout_ms);
     let acted = call(turn, fitting.adapter, &intent, begun);
     let effect = match acted.effect {
-        Effect::Unknown if fitting.adapter.state(&undo) == WorldState::After => Effect::Done,
+        Effect::Unknown if careful::state(fitting.adapter, &undo) == WorldState::After => Effect::Done,
         other => other,
     };
     took(turn, undoing, &receipt, undo, effect)
@@ -77,7 +78,7 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
 
 fn recover(turn: &mut Turn<'_>, undoing: Undoing, receipt: &Receipt, undo: Receipt) -> Result<(), NotMade> {
     let fitting = turn.world.house.resolved(receipt);
-    let state = fitting.map_or(WorldState::CannotTell, |fitting| fitting.adapter.state(&undo));
+    let state = fitting.map_or(WorldState::CannotTell, |fitting| careful::state(fitting.adapter, &undo));
     turn.note("recovered", &json!({ "receipt": undo.id, "world": state }));
     let effect = if state == WorldState::After { Effect::Done } else { Effect::Unknown };
     took(turn, undoing, receipt, undo, effect)

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::follow::follow;
 use super::gather::gather;
+use crate::service::careful;
 use crate::service::offer::figure_key;
 use crate::service::turn::{Next, Turn};
 
@@ -68,9 +69,9 @@ pub(crate) fn verify(turn: &mut Turn<'_>, mut applied: Applied) -> Result<Next, 
 fn asked(turn: &Turn<'_>, applied: &mut Applied, receipt: &Receipt, now: Moment) -> (Identity, bool) {
     // A rollback that arrived has nothing to go back to, and its target is still the same.
     let Ok(fitting) = turn.world.house.resolved(receipt) else { return (Identity::default(), false) };
-    let mut identity = fitting.adapter.identity();
+    let mut identity = careful::identity(fitting.adapter);
     if let Some(probe) = fitting.probe {
-        let answered = probe.ask();
+        let answered = careful::ask(probe);
         applied.asked.push(Asked { at: now, health: answered.health });
         // What answers is told by the probe, where the two differ.
         identity = answered.identity.marks().fold(identity, |identity, (mark, value)| identity.with(mark, value));
