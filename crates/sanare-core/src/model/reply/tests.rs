@@ -57,6 +57,42 @@ fn texts_are_cleaned_and_capped() {
     assert!(!full.summary.contains("hunter2secret99"), "{}", full.summary);
 }
 
+/// What is far too large is refused by its length alone, before anything is read; within it depth and numbers are bounded.
+#[test]
+fn what_is_large_or_no_text_of_json_gets_its_code() {
+    let good = rows(include_str!("../../../tests/model/replies.jsonl"))[0].1.clone();
+    assert_eq!(verdict(good.as_bytes()), "ok");
+    let with = |confidence: &str| format!("{{\"summary\":\"s\",\"confidence\":{confidence},\"candidate\":null}}");
+    let brackets = |count: usize| "[".repeat(count).into_bytes();
+    let nested = |count: usize| format!("{{\"x\":{}", "{\"a\":[".repeat(count)).into_bytes();
+    let mut padded = good.clone();
+    padded.push_str(&" ".repeat(super::LIMIT - good.len()));
+    let mut one_more = padded.clone();
+    one_more.push(' ');
+    let surrogate = with("0.5").replace("\"s\"", "\"a\\ud800b\"");
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("a million brackets", brackets(1_000_000), "too_long"),
+        ("60,000 brackets", brackets(60_000), "not_one_object"),
+        ("8,000 levels", nested(8_000), "too_deep"),
+        ("a number of 100,000 digits", with(&"9".repeat(100_000)).into_bytes(), "too_long"),
+        ("a number of 60,000 digits", with(&"9".repeat(60_000)).into_bytes(), "long_number"),
+        ("a number of 65 characters", with(&format!("0.{}", "1".repeat(63))).into_bytes(), "long_number"),
+        ("a number of 64 characters", with(&format!("0.{}", "1".repeat(62))).into_bytes(), "ok"),
+        ("a lone surrogate", surrogate.into_bytes(), "not_json"),
+        ("a surrogate's bytes", [b"{\"summary\":\"", [0xed, 0xa0, 0x80].as_slice(), b"\"}"].concat(), "not_json"),
+        ("NaN", with("NaN").into_bytes(), "not_json"),
+        ("Infinity", with("-Infinity").into_bytes(), "not_json"),
+        ("beyond all numbers", with("1e999").into_bytes(), "not_json"),
+        ("64 KiB", padded.into_bytes(), "ok"),
+        ("64 KiB and a byte", one_more.into_bytes(), "too_long"),
+        ("100 MB", vec![b' '; 100_000_000], "too_long"),
+        ("zero bytes", vec![0; 1_000], "not_one_object"),
+    ];
+    for (what, reply, expect) in cases {
+        assert_eq!(verdict(&reply), expect, "{what}");
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the corpus lies beside the repository")]
 fn hostile_replies_of_the_corpus_are_rejected() {

@@ -25,7 +25,10 @@ fn context() -> Context {
 }
 
 fn ask(reply: &[u8]) -> Result<AgentResult, &'static str> {
-    let context = context();
+    ask_of(&context(), reply)
+}
+
+fn ask_of(context: &Context, reply: &[u8]) -> Result<AgentResult, &'static str> {
     let readings: Vec<Id> = (1..=12).map(|number| Id::new("obs", number, 7)).collect();
     let agent = AgentName::Model {
         provider: "ollama".to_owned(),
@@ -35,7 +38,7 @@ fn ask(reply: &[u8]) -> Result<AgentResult, &'static str> {
         hash: Digest::of(b"x"),
     };
     let asked = Asked {
-        context: &context,
+        context,
         readings: &readings,
         agent,
         caps: Caps::default(),
@@ -79,6 +82,47 @@ fn the_first_failed_check_is_reported() {
         let changes: Vec<(&str, Json)> = wrong[place..].iter().map(|(key, value, _)| (*key, value.clone())).collect();
         assert_eq!(check(&changes), *code);
     }
+}
+
+/// The checks behind the action: each reply fails its own and all later ones.
+#[test]
+fn the_first_failed_check_of_an_action_is_reported() {
+    let blank = |action: Json, cause: Json| {
+        [("action", action), ("rationale", json!(" ")), ("expected_outcome", Json::Null), ("probable_cause", cause)]
+    };
+    // Unknown in any spelling; neither offered nor untried; tried; with nothing to say for it; without a cause.
+    for unknown in [json!("Restart_Component"), json!(["restart_component"]), json!("restart_component ")] {
+        assert_eq!(check(&blank(unknown, Json::Null)), "action");
+    }
+    assert_eq!(check(&blank(json!("rollback_model"), Json::Null)), "not_offered");
+    assert_eq!(check(&blank(json!("reload_model"), Json::Null)), "tried");
+    assert_eq!(check(&blank(json!("restart_component"), Json::Null)), "closing");
+    assert_eq!(check(&[("probable_cause", Json::Null)]), "without_cause");
+    // What was tried and is not offered any more is not offered.
+    let mut parts = parts(IncidentKind::LatencyHigh);
+    parts.available_actions = vec![Action::Escalate];
+    parts.incident.attempts = vec![attempt(Action::ReloadModel, Some(Effect::Done))];
+    let mut reply = good();
+    reply["action"] = json!("reload_model");
+    assert_eq!(ask_of(&Context::new(parts).expect("good"), reply.to_string().as_bytes()).err(), Some("not_offered"));
+    // And before them all, what no number is.
+    for odd in [json!(true), json!("0.5")] {
+        let all: Vec<_> = blank(json!("rollback_model"), json!(5)).into_iter().chain([("confidence", odd)]).collect();
+        assert_eq!(check(&all), "confidence");
+    }
+}
+
+/// Readings whose names look like handles, like each other or like everything at once: what is cited is a handle.
+#[test]
+fn names_are_no_citations() {
+    for name in ["a", "r1", &"x".repeat(200), "Latency", "latency", "r1 and r2", "latency_p99_ms"] {
+        let cited = check(&[("evidence_used", json!([name]))]);
+        assert_eq!(cited, if name == "r1" { "restart_component" } else { "unknown_handle" }, "{name}");
+    }
+    let mut reply = good();
+    reply["evidence_used"] = json!(["r2", "r2", "r1"]);
+    let cited = ask(reply.to_string().as_bytes()).expect("a result").diagnosis.evidence_used;
+    assert_eq!(cited, [Id::new("obs", 2, 7), Id::new("obs", 1, 7)], "by their place, whatever they are called");
 }
 
 #[test]
