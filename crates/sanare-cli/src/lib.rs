@@ -13,12 +13,12 @@ use clap::{Parser, Subcommand};
 
 use crate::output::{Exit, Printed};
 
-/// Heals running Python programs, and shows what it did.
+/// Heals running Python programs and model services, and shows what it did.
 #[derive(Debug, Parser)]
 #[command(
     name = "sanare",
     version,
-    about = "Heals running Python programs: finds the cause, proves the smallest repair, writes all of it down",
+    about = "Heals running Python programs and model services: finds the cause, proves the smallest repair, writes all of it down",
     after_help = "Start with `sanare demo`. After a failure: `sanare incidents`, then `sanare show ID`."
 )]
 struct Arguments {
