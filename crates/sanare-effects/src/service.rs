@@ -23,4 +23,4 @@ pub mod prometheus;
 pub use endpoint::{Endpoint, Secret};
 
 #[cfg(test)]
-mod twin;
+pub(crate) mod twin;

@@ -123,6 +123,8 @@ pub struct Setup {
     pub argv: Vec<String>,
     /// Longest silence, in milliseconds.
     pub timeout_ms: u64,
+    /// The longest wait before the one retry that a server may ask for, in milliseconds; what asks for more is not retried.
+    pub longest_wait_ms: u64,
     /// Tokens of a reply.
     pub max_tokens: u64,
     /// Bytes of a whole prompt.
@@ -211,6 +213,8 @@ pub fn setup(settings: &Settings) -> Result<Option<Setup>, Vec<String>> {
         params,
         argv,
         timeout_ms: timeout(settings, provider),
+        // A heal is bounded by its deadline; who asks for a service says less (S73).
+        longest_wait_ms: u64::MAX,
         max_tokens: settings.number("model.max_tokens"),
         prompt_size: usize::try_from(settings.number("model.prompt_size")).unwrap_or(32 * 1024),
         allow_insecure,

@@ -99,7 +99,9 @@ fn ask(setup: &Setup, outgoing: &Outgoing, millis: u64, given_up: &AtomicBool) -
     }
     let body = outgoing.body.as_ref().to_string().into_bytes();
     let first = once(setup, &outgoing.path, &headers, &body, bounds);
-    let Some(wait) = worth_a_retry(&first, bounds) else { return first.map(|answered| answered.incoming) };
+    let Some(wait) = worth_a_retry(&first, bounds, setup.longest_wait_ms) else {
+        return first.map(|answered| answered.incoming);
+    };
     std::thread::sleep(wait);
     if given_up.load(Ordering::Relaxed) {
         return Err(CallFault::GivenUp);
@@ -112,7 +114,7 @@ fn is_header(text: &str) -> bool {
 }
 
 /// How long to wait before the one retry: after a connection that failed, 429 and 5xx, if there is time for it.
-fn worth_a_retry(first: &Result<Answered, CallFault>, bounds: Bounds) -> Option<Duration> {
+fn worth_a_retry(first: &Result<Answered, CallFault>, bounds: Bounds, most: u64) -> Option<Duration> {
     let wait = match first {
         Err(CallFault::Connect | CallFault::Broken) => PAUSE + jitter(),
         Ok(answered) if answered.incoming.status == 429 || (500..600).contains(&answered.incoming.status) => {
@@ -120,6 +122,9 @@ fn worth_a_retry(first: &Result<Answered, CallFault>, bounds: Bounds) -> Option<
         }
         _ => return None,
     };
+    if wait > Duration::from_millis(most) {
+        return None;
+    }
     let left = bounds.left().ok()?;
     // What is left after the wait must be worth a request.
     (left > wait + PAUSE).then_some(wait)
@@ -162,6 +167,9 @@ fn send(
     }
     Ok(answered)
 }
+
+#[cfg(test)]
+mod tests;
 
 #[cfg(unix)]
 fn command(setup: &Setup, outgoing: &Outgoing, millis: u64, given_up: &AtomicBool) -> Result<Incoming, CallFault> {

@@ -19,7 +19,7 @@ use super::Endpoint;
 
 /// A request that came.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     pub method: String,
     pub path: String,
     pub headers: Vec<(String, String)>,
@@ -34,7 +34,7 @@ impl Seen {
 
 /// What is answered.
 #[derive(Clone, Debug)]
-pub(super) enum Say {
+pub(crate) enum Say {
     /// A status and a body.
     Status(u16, String),
     /// The same with a header.
@@ -50,12 +50,12 @@ pub(super) enum Say {
 }
 
 /// Nine parts of a script are this.
-pub(super) fn ok(body: &str) -> Say {
+pub(crate) fn ok(body: &str) -> Say {
     Say::Status(200, body.to_owned())
 }
 
 /// The server.
-pub(super) struct Twin {
+pub(crate) struct Twin {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
@@ -93,7 +93,7 @@ impl Twin {
 }
 
 /// An address on which nobody listens.
-pub(super) fn nobody() -> Endpoint {
+pub(crate) fn nobody() -> Endpoint {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
@@ -159,7 +159,7 @@ fn read(socket: &mut TcpStream) -> Option<Seen> {
 }
 
 /// A receipt for an action on `fraud`.
-pub(super) fn receipt(action: Action, before: Identity, intended: Identity) -> Receipt {
+pub(crate) fn receipt(action: Action, before: Identity, intended: Identity) -> Receipt {
     let version = |text: &str| Version::parse(text).expect("a version");
     Receipt {
         id: Id::new("rct", 1, 7),
@@ -189,26 +189,26 @@ pub(super) fn receipt(action: Action, before: Identity, intended: Identity) -> R
 }
 
 /// The receipt of taking it back.
-pub(super) fn undo_of(receipt: &Receipt) -> Receipt {
+pub(crate) fn undo_of(receipt: &Receipt) -> Receipt {
     let key = ActKey { purpose: Purpose::Undo, ..receipt.key.clone() };
     let id = Id::new("rct", 2, 7);
     Receipt { id, key, before: receipt.intended.clone(), intended: receipt.before.clone(), ..receipt.clone() }
 }
 
 /// The intent of a receipt, with two seconds for it.
-pub(super) fn intent(receipt: &Receipt) -> Intent {
+pub(crate) fn intent(receipt: &Receipt) -> Intent {
     Intent::of(receipt, 2_000)
 }
 
 /// A declaration with a time limit of two seconds.
-pub(super) fn declared(action: Action, written: Written) -> Declaration {
+pub(crate) fn declared(action: Action, written: Written) -> Declaration {
     let target = TargetKey::parse("twin:fraud/x").expect("a key");
     let timeout_ms = written.timeout_ms.or(Some(2_000));
     Declaration::check(action, target, Written { timeout_ms, ..written }).expect("a declaration")
 }
 
 /// A probe that answers what a function says.
-pub(super) struct ProbeTwin<F>(pub F);
+pub(crate) struct ProbeTwin<F>(pub F);
 
 impl<F: Fn() -> Identity + Send + Sync> Probe for ProbeTwin<F> {
     fn name(&self) -> &str {

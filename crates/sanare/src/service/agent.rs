@@ -28,7 +28,8 @@ pub fn agent(setup: &Setup, store: Arc<dyn Store>) -> Result<Arc<dyn Agent>, Str
 }
 
 fn configured(setup: &Setup, store: Arc<dyn Store>) -> Result<Option<Configured>, String> {
-    let Some(model) = wire::model::setup_in(&setup.settings, &setup.folder)? else { return Ok(None) };
+    let Some(mut model) = wire::model::setup_in(&setup.settings, &setup.folder)? else { return Ok(None) };
+    model.longest_wait_ms = LONGEST_WAIT_MS;
     let limit = |key: &str| setup.settings.limit(key);
     let limits = CallLimits {
         application: limit("model.service.max_calls_per_hour"),
@@ -56,6 +57,9 @@ pub(super) fn caps(settings: &Settings) -> Caps {
     let caps = Caps::new(share("model.max_confidence"), share("model.fallback_confidence_cap"));
     caps.unwrap_or_default()
 }
+
+/// How long a provider may ask to be left alone before the one retry (S73).
+const LONGEST_WAIT_MS: u64 = 20_000;
 
 struct Configured {
     model: ModelSetup,
