@@ -12,7 +12,7 @@ use super::incident::Incident;
 use super::job::{Following, JobState};
 use super::kind::IncidentKind;
 use super::moment::Moment;
-use super::name::{Application, Component};
+use super::name::{Application, Component, Labels};
 use super::proposal::{AgentResult, Params};
 use super::receipt::{ActKey, Receipt, WorldState};
 use super::target::{Identity, TargetKey};
@@ -181,6 +181,8 @@ pub struct Found {
     pub succeeded: bool,
     /// The number that its output is, where it is nothing but one finite number.
     pub number: Option<f64>,
+    /// The numbers that it gave, each with its labels, where it gave several.
+    pub series: Vec<(Labels, f64)>,
     /// What it wrote.
     pub output: Output,
 }

@@ -13,11 +13,13 @@ use sanare_core::service::word::Health;
 use super::client::{Call, Reply};
 use super::endpoint::Endpoint;
 use super::mlflow::registry::{Alias, Model, Registry, State, VersionState};
-use super::prometheus::Pull;
+use super::prometheus::{Pull, Sample};
 use crate::task::{Task, TaskEnd, run};
 
 /// Bytes of an answer or of a program's output that are looked at.
 const OUTPUT: usize = 64 * 1024;
+/// Series of an answer that become readings.
+const SERIES: usize = 50;
 
 /// A check.
 pub struct Check {
@@ -67,14 +69,8 @@ impl Diagnostic for Check {
         match &self.way {
             Way::Command { argv, folder, timeout } => command(argv, folder.clone(), *timeout),
             Way::Get { endpoint, timeout } => get(endpoint, *timeout),
-            Way::PromQl(pull) => match pull.pull() {
-                Ok(samples) => {
-                    let lines = samples.iter().fold(String::new(), |mut lines, sample| {
-                        let _ = writeln!(lines, "{}", sample.value);
-                        lines
-                    });
-                    told(!samples.is_empty(), &lines)
-                }
+            Way::PromQl(pull) => match pull.look() {
+                Ok(samples) => numbers(&samples),
                 Err(fault) => told(false, &fault.to_string()),
             },
             Way::Probe(probe) => {
@@ -95,7 +91,33 @@ impl Diagnostic for Check {
 /// Output as it is kept, and the number that it is, if it is nothing but one.
 fn told(succeeded: bool, said: &str) -> Found {
     let number = said.trim().parse::<f64>().ok().filter(|number| number.is_finite());
-    Found { succeeded, number, output: Output::of(said) }
+    Found { succeeded, number, series: Vec::new(), output: Output::of(said) }
+}
+
+/// The one number of a query, or each of several with its labels. Of very many nobody could say which are meant.
+fn numbers(samples: &[Sample]) -> Found {
+    match samples {
+        [] => told(false, "the query gave no series"),
+        [sample] => told(true, &sample.value.to_string()),
+        many if many.len() > SERIES => told(
+            false,
+            &format!(
+                "the query gave {} series and at most {SERIES} are read: narrow it, as by topk(10, …)",
+                many.len()
+            ),
+        ),
+        several => {
+            let said = several.iter().fold(String::new(), |mut said, sample| {
+                let labels: Vec<String> =
+                    sample.labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+                let _ = writeln!(said, "{{{}}} {}", labels.join(","), sample.value);
+                said
+            });
+            let finite = several.iter().filter(|sample| sample.value.is_finite());
+            let series = finite.map(|sample| (sample.labels.clone(), sample.value)).collect();
+            Found { succeeded: true, number: None, series, output: Output::of(&said) }
+        }
+    }
 }
 
 fn command(argv: &[String], folder: PathBuf, timeout: Duration) -> Found {

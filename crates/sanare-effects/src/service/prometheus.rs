@@ -98,9 +98,9 @@ impl Pull {
     /// # Errors
     /// [`PullFault`] when there is no answer that can be read.
     pub fn pull(&self) -> Result<Vec<Sample>, PullFault> {
-        let mut samples = self.ask(&self.settings.query)?;
+        let mut samples = self.ask(&self.settings.query, Some(&self.settings.labels))?;
         let times = match &self.timestamps {
-            Some(query) if !samples.is_empty() => self.ask(query)?,
+            Some(query) if !samples.is_empty() => self.ask(query, Some(&self.settings.labels))?,
             _ => Vec::new(),
         };
         for sample in &mut samples {
@@ -108,6 +108,14 @@ impl Pull {
             sample.at = time.and_then(|time| moment(time.value));
         }
         Ok(samples)
+    }
+
+    /// Looks once at what every series says, with all of its labels and without asking when it was taken.
+    ///
+    /// # Errors
+    /// [`PullFault`] when there is no answer that can be read.
+    pub fn look(&self) -> Result<Vec<Sample>, PullFault> {
+        self.ask(&self.settings.query, None)
     }
 
     /// How often it is pulled.
@@ -124,7 +132,8 @@ impl Pull {
         (Draft { component: component.clone(), event_time: sample.at, labels, ..draft }, flag)
     }
 
-    fn ask(&self, query: &str) -> Result<Vec<Sample>, PullFault> {
+    /// One question, of whose series these labels are kept; all without a list.
+    fn ask(&self, query: &str, kept: Option<&[String]>) -> Result<Vec<Sample>, PullFault> {
         let endpoint = self.settings.endpoint.at(format!("/api/v1/query?timeout=10s&query={}", percent(query)));
         let call =
             Call { method: "GET", endpoint: &endpoint, headers: &[], body: None, timeout: self.timeout, most: ANSWER };
@@ -142,48 +151,47 @@ impl Pull {
         if json.get("status").and_then(Json::as_str) != Some("success") {
             return Err(PullFault::Unreadable("is an error"));
         }
-        self.samples(&json)
+        samples(&json, kept)
     }
+}
 
-    fn samples(&self, json: &Json) -> Result<Vec<Sample>, PullFault> {
-        let result = json.pointer("/data/result").ok_or(PullFault::Unreadable("has no result"))?;
-        let series: Vec<(Labels, &Json)> = match json.pointer("/data/resultType").and_then(Json::as_str) {
-            Some("vector") => {
-                let list = result.as_array().ok_or(PullFault::Unreadable("has no list of series"))?;
-                if list.len() > SERIES {
-                    return Err(PullFault::Unreadable("has over 500 series"));
-                }
-                let mut series = Vec::new();
-                for item in list {
-                    let value = item.get("value").ok_or(PullFault::Unreadable("has a series without a value"))?;
-                    series.push((self.labels(item.get("metric"))?, value));
-                }
-                series
+fn samples(json: &Json, kept: Option<&[String]>) -> Result<Vec<Sample>, PullFault> {
+    let result = json.pointer("/data/result").ok_or(PullFault::Unreadable("has no result"))?;
+    let series: Vec<(Labels, &Json)> = match json.pointer("/data/resultType").and_then(Json::as_str) {
+        Some("vector") => {
+            let list = result.as_array().ok_or(PullFault::Unreadable("has no list of series"))?;
+            if list.len() > SERIES {
+                return Err(PullFault::Unreadable("has over 500 series"));
             }
-            Some("scalar") => vec![(Labels::default(), result)],
-            _ => return Err(PullFault::Unreadable("is neither a vector nor a scalar")),
-        };
-        let mut samples: Vec<Sample> = Vec::new();
-        for (labels, value) in series {
-            if samples.iter().any(|sample| sample.labels == labels) {
-                return Err(PullFault::Unreadable("has two series that the kept labels do not tell apart"));
+            let mut series = Vec::new();
+            for item in list {
+                let value = item.get("value").ok_or(PullFault::Unreadable("has a series without a value"))?;
+                series.push((labels(item.get("metric"), kept)?, value));
             }
-            let text = value.get(1).and_then(Json::as_str);
-            let number = text.and_then(number).ok_or(PullFault::Unreadable("has a value that is no number"))?;
-            samples.push(Sample { labels, value: number, at: None });
+            series
         }
-        Ok(samples)
+        Some("scalar") => vec![(Labels::default(), result)],
+        _ => return Err(PullFault::Unreadable("is neither a vector nor a scalar")),
+    };
+    let mut samples: Vec<Sample> = Vec::new();
+    for (labels, value) in series {
+        if samples.iter().any(|sample| sample.labels == labels) {
+            return Err(PullFault::Unreadable("has two series that the kept labels do not tell apart"));
+        }
+        let text = value.get(1).and_then(Json::as_str);
+        let number = text.and_then(number).ok_or(PullFault::Unreadable("has a value that is no number"))?;
+        samples.push(Sample { labels, value: number, at: None });
     }
+    Ok(samples)
+}
 
-    fn labels(&self, metric: Option<&Json>) -> Result<Labels, PullFault> {
-        let mut kept = BTreeMap::new();
-        for name in &self.settings.labels {
-            if let Some(value) = metric.and_then(|metric| metric.get(name)).and_then(Json::as_str) {
-                kept.insert(name.clone(), value.to_owned());
-            }
-        }
-        Labels::new(kept).map_err(|_| PullFault::Unreadable("has a label that cannot be kept"))
-    }
+/// Labels of a series; its name is none of them unless it is asked for.
+fn labels(metric: Option<&Json>, kept: Option<&[String]>) -> Result<Labels, PullFault> {
+    let all = metric.and_then(Json::as_object).into_iter().flatten();
+    let wanted = |name: &String| kept.map_or(name != "__name__", |kept| kept.contains(name));
+    let texts = all.filter(|(name, _)| wanted(name)).filter_map(|(name, value)| Some((name, value.as_str()?)));
+    let found: BTreeMap<String, String> = texts.map(|(name, value)| (name.clone(), value.to_owned())).collect();
+    Labels::new(found).map_err(|_| PullFault::Unreadable("has a label that cannot be kept"))
 }
 
 /// A number as Prometheus writes it.

@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod broken;
+mod checks;
 mod crash;
 mod each_step;
 mod handover;

@@ -15,7 +15,7 @@ use crate::service::incident::Incident;
 use crate::service::job::{Following, JobState};
 use crate::service::kind::IncidentKind;
 use crate::service::moment::Moment;
-use crate::service::name::{Application, Component};
+use crate::service::name::{Application, Component, Labels};
 use crate::service::port::{
     Acted, Adapter, Agent, AgentCall, Answered, Availability, Diagnostic, Fitting, Found, House, Intent, Probe, Watched,
 };
@@ -223,8 +223,16 @@ impl Diagnostic for ScriptedDiagnostic {
 
     fn run(&self) -> Found {
         let number = self.output.parse().ok();
-        Found { succeeded: self.succeeds, number, output: Output::of(&self.output) }
+        let series = self.output.lines().filter_map(series).collect();
+        Found { succeeded: self.succeeds, number, series, output: Output::of(&self.output) }
     }
+}
+
+/// A line such as `pod=a: 3`.
+fn series(line: &str) -> Option<(Labels, f64)> {
+    let (label, number) = line.split_once(": ")?;
+    let (name, value) = label.split_once('=')?;
+    Some((Labels::new([(name.to_owned(), value.to_owned())].into()).ok()?, number.parse().ok()?))
 }
 
 /// A house with one application.

@@ -91,8 +91,9 @@ fn a_get_says_what_was_answered() {
 
 #[test]
 fn prometheus_gives_a_number() {
-    let asked = |body: &'static str| {
-        let twin = Twin::new(move |_| ok(body));
+    let asked = |body: &str| {
+        let body = body.to_owned();
+        let twin = Twin::new(move |_| ok(&body));
         let endpoint = twin.at("");
         let query = "sum(queue_depth)".to_owned();
         let signal = Signal::parse("diagnostic").expect("a name");
@@ -103,6 +104,24 @@ fn prometheus_gives_a_number() {
     assert_eq!((asked(one).succeeded, asked(one).number), (true, Some(37.0)));
     let nan = r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"NaN"]}]}}"#;
     assert_eq!((asked(nan).succeeded, asked(nan).number), (true, None));
+    let labelled = r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"__name__":"q","pod":"a"},"value":[1,"37"]}]}}"#;
+    assert_eq!(asked(labelled).number, Some(37.0));
+    let several = r#"{"status":"success","data":{"resultType":"vector","result":[
+        {"metric":{"__name__":"q","pod":"a"},"value":[1,"37"]},{"metric":{"__name__":"q","pod":"b"},"value":[1,"90"]},
+        {"metric":{"__name__":"q","pod":"c"},"value":[1,"NaN"]}]}}"#;
+    let found = asked(several);
+    assert_eq!((found.succeeded, found.number), (true, None));
+    assert_eq!(found.output.as_str(), "{pod=\"a\"} 37\n{pod=\"b\"} 90\n{pod=\"c\"} NaN");
+    let numbers: Vec<_> = found.series.iter().map(|(labels, number)| (labels.iter().next(), *number)).collect();
+    assert_eq!(numbers, [(Some(("pod", "a")), 37.0), (Some(("pod", "b")), 90.0)]);
+    let series: Vec<String> = (0..51).map(|pod| format!(r#"{{"metric":{{"pod":"{pod}"}},"value":[1,"1"]}}"#)).collect();
+    let vector = |some: &[String]| {
+        let result = some.join(",");
+        format!(r#"{{"status":"success","data":{{"resultType":"vector","result":[{result}]}}}}"#)
+    };
+    assert_eq!(asked(&vector(&series[..50])).series.len(), 50);
+    let many = asked(&vector(&series));
+    assert!(!many.succeeded && many.series.is_empty() && many.output.as_str().contains("topk"), "{:?}", many.output);
     let none = r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#;
     assert!(!asked(none).succeeded && !asked("<html>").succeeded, "no series says nothing");
 }

@@ -7,7 +7,8 @@ use sanare_core::service::observation::CHECKS;
 use sanare_core::service::port::Found;
 use sanare_core::service::word::VerificationOutcome;
 use sanare_core::service::{
-    Action, Draft, Evidence, LogCount, NotMade, Observation, ObservedValue, Output, Signal, Source, Stamp, Text, Trust,
+    Action, Draft, Evidence, Labels, LogCount, NotMade, Observation, ObservedValue, Output, Signal, Source, Stamp,
+    Text, Trust,
 };
 
 use super::gather::gather;
@@ -16,14 +17,14 @@ use crate::service::turn::{Next, Turn};
 /// Runs a check. One that did not end as it should is told as that, and is no reading of anything.
 pub(crate) fn examine(turn: &mut Turn<'_>, name: &str) -> Result<Next, NotMade> {
     let at = turn.now();
-    let failed = |why: &str| Found { succeeded: false, number: None, output: Output::of(why) };
+    let failed = |why: &str| Found { succeeded: false, number: None, series: Vec::new(), output: Output::of(why) };
     let found = match turn.world.house.diagnostic(name) {
         Some(diagnostic) => {
             catch_unwind(AssertUnwindSafe(|| diagnostic.run())).unwrap_or_else(|_| failed("it broke down"))
         }
         None => failed("it is not configured any more"),
     };
-    if let Some(observation) = found.succeeded.then(|| reading(turn, name, &found)).flatten() {
+    for observation in if found.succeeded { readings(turn, name, &found) } else { Vec::new() } {
         turn.incident.add_evidence(Evidence { observation: observation.id.clone(), badness: 0.0 });
         turn.change.observations.push(observation);
     }
@@ -35,9 +36,14 @@ pub(crate) fn examine(turn: &mut Turn<'_>, name: &str) -> Result<Next, NotMade> 
     gather(turn)
 }
 
-/// What a check said, as an observation: a number, or one line of text.
-fn reading(turn: &Turn<'_>, name: &str, found: &Found) -> Option<Observation> {
-    let (incident, own) = (&turn.incident, name.rsplit('/').next().unwrap_or(name));
+/// What a check said, as observations: each number of several, one number, or one line of text.
+fn readings(turn: &Turn<'_>, name: &str, found: &Found) -> Vec<Observation> {
+    if !found.series.is_empty() {
+        let each = found.series.iter();
+        return each
+            .filter_map(|(labels, number)| reading(turn, name, ObservedValue::metric(*number), labels))
+            .collect();
+    }
     let value = match found.number {
         Some(number) => ObservedValue::metric(number),
         None => {
@@ -46,9 +52,14 @@ fn reading(turn: &Turn<'_>, name: &str, found: &Found) -> Option<Observation> {
             ObservedValue::LogSignal(LogCount { count: 1, templates })
         }
     };
+    reading(turn, name, value, &Labels::default()).into_iter().collect()
+}
+
+fn reading(turn: &Turn<'_>, name: &str, value: ObservedValue, labels: &Labels) -> Option<Observation> {
+    let (incident, own) = (&turn.incident, name.rsplit('/').next().unwrap_or(name));
     let signal = Signal::parse(format!("diagnostic/{own}")).ok()?;
-    let draft =
-        Draft { component: incident.component.clone(), ..Draft::new(incident.application.clone(), signal, value) };
+    let (component, labels) = (incident.component.clone(), labels.clone());
+    let draft = Draft { component, labels, ..Draft::new(incident.application.clone(), signal, value) };
     let stamp =
         Stamp { id: turn.world.id("obs"), arrival: turn.now(), source: Source::parse(CHECKS).ok()?, trust: Trust::Own };
     Observation::accept(draft, stamp).ok()
