@@ -15,6 +15,7 @@ mod keep;
 mod leases;
 mod ledger;
 mod model_calls;
+mod network;
 mod receipts;
 mod service;
 mod shapes;
@@ -61,6 +62,7 @@ impl Sqlite {
     /// # Errors
     /// As [`Sqlite::open`].
     pub fn open_with(path: &Path, patience: Duration) -> Result<Self, StoreFault> {
+        network::refuse(path)?;
         folder::make(path)?;
         Self::connected(path, patience)
     }
@@ -73,6 +75,7 @@ impl Sqlite {
         if !path.try_exists().map_err(|error| StoreFault::Unusable(format!("{}: {error}", path.display())))? {
             return Ok(None);
         }
+        network::refuse(path)?;
         Self::connected(path, PATIENCE).map(Some)
     }
 
