@@ -86,6 +86,7 @@ impl NativeHealer {
     }
 
     fn run(&self, py: Python<'_>) -> PyResult<()> {
+        quietly(py, || self.0.sound())?.map_err(failed)?;
         quietly(py, || self.0.run())
     }
 

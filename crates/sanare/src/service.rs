@@ -25,6 +25,7 @@ mod series;
 mod reminder;
 mod setup;
 mod upkeep;
+mod sound;
 mod timed;
 pub mod story;
 mod watch;

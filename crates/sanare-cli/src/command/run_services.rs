@@ -18,6 +18,9 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     if let Some(exit) = super::check::unusable(&healer.setup(), &policy) {
         complain(&exit);
     }
+    healer.sound().map_err(|fault| {
+        Exit::store(fault).hint("nothing of it is used; `sanare store backup` made copies to go back to")
+    })?;
     if arguments.once {
         let pass = healer.run_once().map_err(Exit::store)?;
         healer.rest().map_err(Exit::store)?;
@@ -37,6 +40,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
         // A terminal that is gone is no reason to stop watching.
         drop(writeln!(std::io::stderr().lock(), "{said}"));
     });
+    healer.on_beside(|said| drop(writeln!(std::io::stderr().lock(), "{said}")));
     healer.run();
     Ok(Printed::default())
 }

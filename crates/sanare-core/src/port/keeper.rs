@@ -71,6 +71,12 @@ pub trait Keeper: Send + Sync {
     /// [`StoreFault`].
     fn items(&self, sort: Sort, of: Option<&str>, after: &str, most: usize) -> Result<Vec<Item>, StoreFault>;
 
+    /// Looks through all pages and indices of the store, for so many milliseconds at most: whether it came to the end.
+    ///
+    /// # Errors
+    /// [`StoreFault::Corrupt`] where one is damaged.
+    fn is_whole(&self, within: u64) -> Result<bool, StoreFault>;
+
     /// The same store, by what the service half does with it.
     fn services(&self) -> &dyn ServiceStore;
 

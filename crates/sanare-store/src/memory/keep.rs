@@ -111,6 +111,10 @@ impl Keeper for Memory {
         Ok(kept.service.items(sort, after).filter(fits).take(most).collect())
     }
 
+    fn is_whole(&self, _within: u64) -> Result<bool, StoreFault> {
+        Ok(true)
+    }
+
     fn services(&self) -> &dyn ServiceStore {
         self
     }

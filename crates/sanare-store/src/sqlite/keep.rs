@@ -4,12 +4,15 @@ mod erase;
 mod items;
 mod tidy;
 
+use std::time::{Duration, Instant};
+
 use rusqlite::{Transaction, params};
 use sanare_core::hash::Digest;
 use sanare_core::ledger::{ChainHead, Entry, Record, SYSTEM, Seal};
 use sanare_core::port::{Erased, Item, Keeper, Keeping, NotErased, Sort, StoreFault, Tidied};
 use sanare_core::service::{Moment, ServiceStore};
 
+use super::fault::fault;
 use super::{Sqlite, Trouble, ledger, stored};
 
 impl Keeper for Sqlite {
@@ -56,6 +59,22 @@ impl Keeper for Sqlite {
 
     fn items(&self, sort: Sort, of: Option<&str>, after: &str, most: usize) -> Result<Vec<Item>, StoreFault> {
         self.read(|to| items::items(to, sort, of, after, most))
+    }
+
+    fn is_whole(&self, within: u64) -> Result<bool, StoreFault> {
+        let (begin, within) = (Instant::now(), Duration::from_millis(within));
+        let mut held = self.connection()?;
+        let connection = held.get()?;
+        // Every thousand steps of SQLite's machine: well under a millisecond.
+        connection.progress_handler(1_000, Some(move || begin.elapsed() >= within)).map_err(fault)?;
+        let pages = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        connection.progress_handler(0, None::<fn() -> bool>).map_err(fault)?;
+        match pages {
+            Ok(pages) if pages == "ok" => Ok(true),
+            Ok(pages) => Err(StoreFault::Corrupt(pages)),
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted) => Ok(false),
+            Err(error) => Err(fault(error)),
+        }
     }
 
     fn services(&self) -> &dyn ServiceStore {

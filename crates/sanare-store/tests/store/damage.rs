@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use sanare_core::port::{Store as _, StoreFault};
+use sanare_core::port::{Keeper as _, Store as _, StoreFault};
 use sanare_core::receipt::ReceiptState;
 use sanare_store::Sqlite;
 
@@ -44,6 +44,33 @@ fn what_is_no_store_is_left_alone() {
     let foreign = folder.path().join("music.db");
     alter(&foreign, "CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('x');");
     assert_eq!(refused(&foreign).to_string(), "the store is damaged: the file is a database, but not one of Sanare");
+}
+
+/// For as long as it may take, and no longer.
+#[test]
+fn all_of_a_store_is_looked_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = Sqlite::open(&path).unwrap();
+    for number in 0..600 {
+        store.remember_shape(&format!("f{number}"), &"shape ".repeat(200), 1, 8).unwrap();
+    }
+    assert_eq!((store.is_whole(0), store.is_whole(60_000)), (Ok(false), Ok(true)));
+    assert_eq!(store.shapes("f7").unwrap().len(), 1, "it goes on as before");
+    drop(store);
+    let page = |connection: &Connection| -> (u32, u32) {
+        let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'calls'";
+        let size = connection.pragma_query_value(None, "page_size", |row| row.get(0)).unwrap();
+        (connection.query_row(root, [], |row| row.get(0)).unwrap(), size)
+    };
+    let (number, size) = page(&Connection::open(&path).unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    let at = ((number - 1) * size) as usize;
+    bytes[at..at + 8].fill(0x55);
+    fs::write(&path, bytes).unwrap();
+    // What is read of it when it is opened is whole.
+    let store = Sqlite::open(&path).unwrap();
+    assert!(matches!(store.is_whole(60_000), Err(StoreFault::Corrupt(_))));
 }
 
 #[test]

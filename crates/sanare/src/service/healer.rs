@@ -22,6 +22,7 @@ use super::operation::{Changed, NotReloaded, Watched};
 use super::queue::Queue;
 use super::references::{self, References};
 use super::setup::Setup;
+use super::sound::Soundness;
 use super::upkeep::Upkept;
 use super::watch::Watch;
 use crate::wire::clock::SystemClock;
@@ -70,8 +71,12 @@ struct Inner {
     watch: Mutex<Watch>,
     memory: Arc<Mutex<Memory>>,
     upkept: Mutex<Upkept>,
+    soundness: Mutex<Soundness>,
+    beside: Mutex<Option<Box<Beside>>>,
     /// The policy that was seen last.
     policy: Mutex<Option<Digest>>,
+    /// The configuration that the store knows of.
+    configured: Mutex<Option<Arc<Setup>>>,
     references: Arc<References>,
     reporters: Mutex<Vec<Weak<Reporter>>>,
     /// One worker acts at a time in this process.
@@ -111,6 +116,7 @@ impl Lent {
 }
 
 type Remake = dyn Fn(&Setup) -> Result<Arc<dyn Agent>, String> + Send + Sync;
+type Beside = dyn Fn(&str) + Send + Sync;
 type Teller = dyn Fn(&Result<Vec<Changed>, NotReloaded>) + Send + Sync;
 
 /// Why there is no healer.
@@ -200,7 +206,10 @@ impl Healer {
             watch: Mutex::new(watch),
             memory,
             upkept: Mutex::default(),
+            soundness: Mutex::default(),
+            beside: Mutex::default(),
             policy: Mutex::default(),
+            configured: Mutex::default(),
             references,
             reporters: Mutex::default(),
             acting: Mutex::default(),
@@ -221,6 +230,19 @@ impl Healer {
     /// Whoever is told of each reload that nobody called for by [`Healer::reload`].
     pub fn on_reload(&self, tell: impl Fn(&Result<Vec<Changed>, NotReloaded>) + Send + Sync + 'static) {
         *locked(&self.inner.teller) = Some(Box::new(tell));
+    }
+
+    /// Whoever is told that another healer is on the store.
+    pub fn on_beside(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
+        *locked(&self.inner.beside) = Some(Box::new(tell));
+    }
+
+    pub(super) fn beside_teller(&self) -> &Mutex<Option<Box<Beside>>> {
+        &self.inner.beside
+    }
+
+    pub(super) fn soundness(&self) -> &Mutex<Soundness> {
+        &self.inner.soundness
     }
 
     /// From now on SIGHUP has the configuration read again, in place of ending the program.
@@ -271,6 +293,10 @@ impl Healer {
 
     pub(super) fn upkept_policy(&self) -> &Mutex<Option<Digest>> {
         &self.inner.policy
+    }
+
+    pub(super) fn noted_configuration(&self) -> &Mutex<Option<Arc<Setup>>> {
+        &self.inner.configured
     }
 
     pub(super) fn hangs_up(&self) -> bool {
@@ -383,6 +409,7 @@ impl Healer {
 
     /// The half of a pass that only looks.
     pub(super) fn watch_once(&self) -> Result<Pass, StoreFault> {
+        self.sound()?;
         let reporters: Vec<Arc<Reporter>> = {
             let mut all = locked(&self.inner.reporters);
             all.retain(|one| one.strong_count() > 0);
@@ -397,6 +424,7 @@ impl Healer {
         let house = self.house();
         let pass = self.within(&house, |acting| watch.pass(&house, &self.inner.queue, acting))?;
         self.follow_the_clock(&mut watch, &house)?;
+        self.look_beside(watch.keeps())?;
         Ok(pass)
     }
 
@@ -411,6 +439,7 @@ impl Healer {
 
     /// The half of a pass that may act.
     fn act_once(&self) -> Result<u64, StoreFault> {
+        self.sound()?;
         let _one = locked(&self.inner.acting);
         self.knows_the_time()?;
         self.look_at_the_clock()?;
@@ -426,6 +455,7 @@ impl Healer {
     fn withdraw(&self, acting: &Loop<'_>) -> Result<(), StoreFault> {
         self.note_switches_if_free()?;
         self.note_policy()?;
+        self.note_configuration()?;
         let setup = self.setup();
         if setup.is_stopped(None) {
             return acting.void_approvals(None, "stopped").map(drop);
@@ -436,6 +466,7 @@ impl Healer {
 
     /// Brings messages to people that are due.
     pub(super) fn tell_once(&self) -> Result<u64, StoreFault> {
+        self.sound()?;
         let hands = self.live().hands;
         let tools = &self.inner.tools;
         let stormy = locked(&self.inner.memory).weather.is_storm();
@@ -504,8 +535,11 @@ impl Healer {
     /// Runs it on a thread of its own.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// When no thread can be started, or the store is damaged.
     pub fn start(&self) -> std::io::Result<()> {
+        if let Err(fault @ StoreFault::Corrupt(_)) = self.sound() {
+            return Err(std::io::Error::other(fault));
+        }
         if self.inner.running.load(Ordering::SeqCst) {
             return Ok(());
         }

@@ -34,7 +34,7 @@ const VERSION: u32 = 1;
 /// Observations that are read together.
 const TOGETHER: usize = 1_000;
 /// The lease, and where all of it is kept.
-const KEY: &str = "detection";
+pub(super) const KEY: &str = "detection";
 const HEAD: &str = "detection/head";
 const TOLD: &str = "detection/told";
 /// What came in by each door.

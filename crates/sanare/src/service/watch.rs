@@ -207,6 +207,11 @@ impl Watch {
         Bank::load(Arc::clone(&settings), &self.bank.bank.save()).map(|bank| (settings, bank))
     }
 
+    /// Whether this process keeps detection.
+    pub fn keeps(&self) -> bool {
+        self.memoir.is_keeper()
+    }
+
     /// The settings of the detectors.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -12,7 +12,7 @@ use sanare_core::redact::Redactor;
 use sanare_core::service::Signal;
 use sanare_core::service::run::Change;
 use sanare_core::settings::Trouble;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::service::calm::Calm;
@@ -25,8 +25,10 @@ use crate::wire;
 
 /// Changes that a record names, at most.
 const NAMED: usize = 200;
+/// Which configuration the store knows of.
+const KNOWN: &str = "known/configuration";
 /// Tables whose texts may hold what nobody should read: that they changed is told, and nothing of them.
-const UNTOLD: [&str; 6] = ["headers", "env", "argv", "undo_argv", "body", "command"];
+const UNTOLD: [&str; 9] = ["headers", "env", "argv", "undo_argv", "body", "command", "address", "url", "uri"];
 
 /// One thing that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -182,18 +184,65 @@ impl Healer {
         let told: Vec<&Changed> = changed.iter().take(NAMED).collect();
         let (from, to) = (before.setup.configuration.hash(), live.setup.configuration.hash());
         let payload = json!({ "from": from, "to": to, "changed": told, "more": changed.len().saturating_sub(NAMED) });
-        self.write_down("configuration", &payload)?;
+        self.write_down_with("configuration", &payload, vec![known(&live.setup)])?;
+        *locked(self.noted_configuration()) = Some(Arc::clone(&live.setup));
         watch.change(bank, calm);
         self.go_live(live);
         Ok(changed)
     }
 
+    /// Writes down that the configuration is another one than the store knows of: it changed while no healer ran that could have
+    /// said so. The first one is only remembered.
+    pub(in crate::service) fn note_configuration(&self) -> Result<(), StoreFault> {
+        let setup = self.setup();
+        if locked(self.noted_configuration()).as_ref().is_some_and(|noted| Arc::ptr_eq(noted, &setup)) {
+            return Ok(());
+        }
+        let owner = format!("{:020x}", self.clock().chance());
+        let Some(lease) = self.store().lease("configuration", &owner, self.clock().now(), 30_000)? else {
+            return Ok(());
+        };
+        let before = self.store().states(KNOWN)?.into_iter().find(|(key, _)| key == KNOWN);
+        let before = before.and_then(|(_, bytes)| serde_json::from_slice::<Known>(&bytes).ok());
+        let now = Known::of(&setup);
+        if before.as_ref() != Some(&now) {
+            let states = vec![known(&setup)];
+            match before {
+                None => {
+                    let change = Change { now: self.clock().now(), states, ..Change::default() };
+                    self.store().commit(&change).map(drop).map_err(fault)?;
+                }
+                Some(before) => {
+                    let changed = between(&before.rows, &now.rows);
+                    let told: Vec<&Changed> = changed.iter().take(NAMED).collect();
+                    let more = changed.len().saturating_sub(NAMED);
+                    let payload = json!({
+                        "from": before.hash, "to": now.hash, "changed": told, "more": more, "while": "no healer ran"
+                    });
+                    self.write_down_with("configuration", &payload, states)?;
+                }
+            }
+        }
+        *locked(self.noted_configuration()) = Some(setup);
+        self.store().release(&lease)
+    }
+
     /// A record of the ledger that belongs to no incident.
     pub(in super::super) fn write_down(&self, step: &str, payload: &Json) -> Result<(), StoreFault> {
+        self.write_down_with(step, payload, Vec::new())
+    }
+
+    /// The same, with what is remembered in the same transaction.
+    fn write_down_with(
+        &self,
+        step: &str,
+        payload: &Json,
+        states: Vec<(String, Option<Vec<u8>>)>,
+    ) -> Result<(), StoreFault> {
         let (now, chance) = (self.clock().now(), self.clock().chance());
         let payload = Redactor::standard().json(payload);
         let entry = Entry { incident: Id::new("cfg", now, chance), step: step.to_owned(), at: now, payload };
-        self.store().commit(&Change { now, entries: vec![entry], ..Change::default() }).map(drop).map_err(fault)
+        self.store().commit(&Change { now, entries: vec![entry], states, ..Change::default() }).map(drop).map_err(fault)
     }
 }
 
@@ -204,25 +253,48 @@ struct Next {
     calm: Calm,
 }
 
+/// A configuration as the store knows it: what may be told of it, and nothing else.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Known {
+    hash: Digest,
+    rows: BTreeMap<String, Json>,
+}
+
+impl Known {
+    fn of(setup: &Setup) -> Self {
+        let rows = Redactor::standard().json(&json!(shown(setup)));
+        let rows = serde_json::from_value(rows.as_ref().clone()).unwrap_or_default();
+        Self { hash: setup.configuration.hash(), rows }
+    }
+}
+
+fn known(setup: &Setup) -> (String, Option<Vec<u8>>) {
+    (KNOWN.to_owned(), Some(json!(Known::of(setup)).to_string().into_bytes()))
+}
+
 /// What is in effect after and was not so before.
 fn difference(before: &Setup, after: &Setup) -> Vec<Changed> {
-    let (before, after) = (flat(before), flat(after));
+    between(&shown(before), &shown(after))
+}
+
+fn between(before: &BTreeMap<String, Json>, after: &BTreeMap<String, Json>) -> Vec<Changed> {
     let keys: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let changed = keys.into_iter().filter(|key| before.get(*key) != after.get(*key));
-    changed
-        .map(|key| {
-            let shown = |value: Option<&Json>| {
-                let place = key.split('.').any(|part| UNTOLD.contains(&part));
-                // A text that is no name may be anything, an address with a token among it.
-                let untold = |value: &Json| place || value.as_str().is_some_and(|text| Signal::parse(text).is_err());
-                value.map(|value| match untold(value) {
-                    true => json!(Digest::of(value.to_string().as_bytes())),
-                    false => value.clone(),
-                })
-            };
-            Changed { key: key.clone(), from: shown(before.get(key)), to: shown(after.get(key)) }
-        })
-        .collect()
+    let told = |key: &String| Changed { key: key.clone(), from: before.get(key).cloned(), to: after.get(key).cloned() };
+    changed.map(told).collect()
+}
+
+/// Everything that is in effect, by its path, as it may be told.
+fn shown(setup: &Setup) -> BTreeMap<String, Json> {
+    let told = |(key, value): (String, Json)| {
+        let place = key.split('.').any(|part| UNTOLD.contains(&part));
+        // A text that is no name may be anything, an address with a token among it.
+        let is_name = |text: &str| Signal::parse(text).is_ok() && !text.contains("//");
+        let untold = place || value.as_str().is_some_and(|text| !is_name(text));
+        let value = if untold { json!(Digest::of(value.to_string().as_bytes())) } else { value };
+        (key, value)
+    };
+    flat(setup).into_iter().map(told).collect()
 }
 
 /// Everything that is in effect, by its path.

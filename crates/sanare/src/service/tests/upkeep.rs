@@ -141,3 +141,56 @@ fn another_policy_is_a_record() {
     assert_eq!((&told[1]["from"], told[0]["trouble"].is_null()), (&told[0]["to"], true));
     assert!(told[1]["trouble"].is_string(), "{told:?}");
 }
+
+/// The same store under another file, as after a restart: a minute of it.
+fn begun_again(plant: &Plant, configuration: &str) {
+    let file = plant.healer.setup().file.clone();
+    std::fs::write(&file, configuration).unwrap();
+    let setup = Setup::read(&file).unwrap();
+    let tools = Tools { store: Arc::clone(&plant.store), clock: plant.clock.clone(), agent: Arc::new(RulesAgent) };
+    Healer::with(setup, tools).unwrap().run_once().unwrap();
+}
+
+#[test]
+fn a_configuration_that_changed_while_no_healer_ran_is_a_record() {
+    let plant = Plant::new(CONFIGURATION, ASKS);
+    plant.minutes(1);
+    let told = || -> Vec<serde_json::Value> {
+        steps(&plant, "configuration").iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    };
+    assert_eq!(told(), Vec::<serde_json::Value>::new(), "the first one is no change");
+    begun_again(&plant, CONFIGURATION);
+    assert_eq!(told().len(), 0, "it is the same");
+    let hook = "[[notify]]\nname = \"ops\"\nurl = \"https://hooks.test/T0K3N-of-the-owner\"\n";
+    let other = format!("{}{hook}", CONFIGURATION.replace("instances = 3", "instances = 4"));
+    begun_again(&plant, &other);
+    let [record] = &told()[..] else { panic!("one record") };
+    assert_eq!(record["while"], "no healer ran");
+    let changed = record["changed"].as_array().unwrap();
+    let of = |key: &str| changed.iter().find(|one| one["key"] == key).unwrap_or_else(|| panic!("{key}: {changed:?}"));
+    let instances = of("services.fraud.instances");
+    assert_eq!((&instances["from"], &instances["to"]), (&3.into(), &4.into()));
+    // An address is told by its hash, here and in what is remembered.
+    let states = plant.healer.store().states("known/").unwrap();
+    let states = states.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
+    let kept = format!("{record} {}", states.collect::<String>());
+    assert!(!kept.contains("T0K3N") && changed.len() > 3, "{record}");
+    assert!(kept.contains("services.fraud.instances"));
+    begun_again(&plant, &other);
+    assert_eq!(told().len(), 1, "it is known by now");
+    begun_again(&plant, CONFIGURATION);
+    assert_eq!((told().len(), &told()[1]["from"]), (2, &record["to"]));
+}
+
+/// What a reload has told is not told again at the next start.
+#[test]
+fn a_configuration_that_was_reloaded_is_known_at_the_next_start() {
+    let plant = Plant::new(CONFIGURATION, ASKS);
+    plant.minutes(1);
+    let other = CONFIGURATION.replace("instances = 3", "instances = 4");
+    std::fs::write(&plant.healer.setup().file, &other).unwrap();
+    assert_eq!(plant.healer.reload().unwrap().len(), 1);
+    plant.minutes(1);
+    begun_again(&plant, &other);
+    assert_eq!(steps(&plant, "configuration").len(), 1);
+}
