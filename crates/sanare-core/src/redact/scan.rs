@@ -50,6 +50,8 @@ impl<'r> Scanner<'r> {
     }
 
     fn level(self, text: &[u8], depth: u8, found: &mut Vec<Finding<'r>>) {
+        #[cfg(test)]
+        super::tests::may_panic();
         let Some(search) = &self.rules.search else {
             // Without its keywords the redactor cannot read: everything goes.
             found.push(Finding { start: 0, end: text.len(), rule: "unreadable", shaped: true, repeats: false });

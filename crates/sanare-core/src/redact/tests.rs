@@ -168,6 +168,59 @@ fn data_that_is_too_deep_is_replaced() {
     assert!(text.contains("<redacted:too-deep>") && !text.contains("q8Zk"));
 }
 
+thread_local! {
+    static PANICS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// What a rule that is broken does.
+pub(super) fn may_panic() {
+    assert!(!PANICS.get(), "a rule has broken down");
+}
+
+/// Whatever a rule does, nothing goes out unread (S118).
+#[test]
+fn where_a_rule_breaks_down_everything_is_taken_out() {
+    let redactor = Redactor::standard();
+    let said = "it could not connect: Hq8Zk2LmX9pWv";
+    PANICS.set(true);
+    let text = redactor.text(said);
+    let cut = redactor.text_cut(said, 1_000);
+    let data = redactor.json(&json!({ "said": said, "more": [said] }));
+    let written = redactor.json_text(&format!(r#"{{"said": "{said}"}}"#));
+    let item = redactor.item("text", &json!(said));
+    let found = redactor.secrets_in(said);
+    PANICS.set(false);
+    for text in [text.into_inner(), cut.into_inner(), item.to_string(), data.as_ref().to_string()] {
+        assert!(text.contains("<redacted:unreadable>") && !text.contains("connect") && !text.contains("Hq8"), "{text}");
+    }
+    assert!(!written.is_ok_and(|text| text.as_str().contains("connect")));
+    assert_eq!(found, [(0..said.len(), "unreadable".to_owned())]);
+    assert_eq!(redactor.text(said).as_str(), said, "a rule that does not break down finds nothing in it");
+}
+
+/// Text that is made to be slow is taken out where it is, and in no more time than other text (S118: 50 ms; a build for tests
+/// is some twenty times as slow).
+#[test]
+fn text_that_is_made_to_be_slow_is_taken_out_and_costs_no_more() {
+    let redactor = Redactor::standard();
+    let prose = "the job has read 12 rows of the file and goes on with the next one; ".repeat(256);
+    let time = |text: &str| {
+        let begin = std::time::Instant::now();
+        let taken = redactor.text(text).into_inner();
+        (begin.elapsed(), taken)
+    };
+    let (usual, _) = time(&prose);
+    let mut unread = 0;
+    for piece in ["sk-", "ghp_", "password=", "://a:", "token: ", "eyJ", "-----BEGIN ", "Bearer ", "xox", "AKIA", "@"] {
+        let text = format!("{} password=q8Zk2LmX9pWv7", piece.repeat(prose.len() / piece.len()));
+        let (took, taken) = time(&text);
+        unread += usize::from(taken.contains("<redacted:unreadable>"));
+        assert!(!taken.contains("q8Zk2LmX9pWv7"), "{piece}");
+        assert!(took < std::time::Duration::from_secs(1) + usual * 20, "{piece}: {took:?}, and {usual:?} for prose");
+    }
+    println!("{unread} of the texts run out of fuel, prose takes {usual:?}");
+}
+
 #[test]
 fn no_cut_leaves_half_a_secret() {
     let secret = format!("ghp_{}", Dice(5).text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 36));

@@ -18,8 +18,10 @@ use crate::wire::person;
 
 /// Records that are read at once.
 const TOGETHER: usize = 1_000;
-/// Between two transactions of an erasure.
-const TURN: Duration = Duration::from_millis(5);
+/// Rows of one transaction of an erasure.
+const ROWS: usize = 250;
+/// Between two of them.
+const TURN: Duration = Duration::from_millis(2);
 /// How long a healer that runs has to forget a service.
 const DETECTION: Duration = Duration::from_secs(30);
 
@@ -157,7 +159,7 @@ pub fn erase(store: &dyn Store, application: &str, reason: &str) -> Result<Forgo
     }
     let (mut payloads, mut rows) = (0, 0);
     loop {
-        let gone = keeper.erase_some(application, TOGETHER)?;
+        let gone = keeper.erase_some(application, ROWS)?;
         if gone == Erased::default() {
             break;
         }

@@ -23,10 +23,10 @@ use super::healer::locked;
 use super::watch::fault;
 use crate::operations::heads::sign;
 
-/// Rows of one small transaction.
-const ROWS: usize = 1_000;
+/// Rows of one small transaction: a reading that comes in waits for no more than one.
+const ROWS: usize = 250;
 /// Transactions of one round: readings come in between them.
-const ROUND: usize = 20;
+const ROUND: usize = 80;
 /// What lies between two rounds that found nothing to do.
 const PAUSE: u64 = 10 * MINUTE;
 /// Milliseconds of a lease beside the time that sending may take.
@@ -116,7 +116,7 @@ impl Healer {
                 return Ok(());
             }
             // Whoever waits for the store has its turn.
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(2));
         }
         Ok(())
     }
