@@ -11,8 +11,10 @@ use crate::regular_file;
 pub const LINE: usize = 16 * 1024;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
-/// Bytes before the place that was come to, by which it is known that they are still the same.
-const TAIL: usize = 256;
+/// Bytes at the beginning and before the place that was come to, by which it is known that they are still the same: of
+/// groups of lines that are alike, those of one end may well stand there again.
+const HEAD: usize = 4 * 1024;
+const TAIL: usize = 4 * 1024;
 /// Bytes that one look reads at most, so that a flood holds nobody up.
 const LOOK: u64 = 8 << 20;
 
@@ -32,31 +34,51 @@ struct Open {
     file: File,
     identity: (u64, u64),
     position: u64,
+    /// The first bytes of the file, none of them behind `position`.
+    head: Vec<u8>,
     /// The last bytes before `position`.
     tail: Vec<u8>,
 }
 
 impl Open {
-    /// Whether what was read is still there: a file that was truncated may have grown past its old length since.
+    /// Whether what was read is still there: a file that was truncated may have grown past its old length since. It ends
+    /// where the next bytes are.
     fn is_same(&mut self) -> std::io::Result<bool> {
         if self.file.metadata()?.len() < self.position {
             return Ok(false);
         }
-        self.file.seek(SeekFrom::Start(self.position.saturating_sub(self.tail.len() as u64)))?;
-        let mut there = vec![0; self.tail.len()];
-        match self.file.read_exact(&mut there) {
-            Ok(()) => Ok(there == self.tail),
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
-            Err(error) => Err(error),
-        }
+        Ok(stands(&mut self.file, 0, &self.head)?
+            && stands(&mut self.file, self.position.saturating_sub(self.tail.len() as u64), &self.tail)?)
+    }
+
+    /// The file is read anew.
+    fn begin(&mut self) -> std::io::Result<()> {
+        self.position = self.file.seek(SeekFrom::Start(0))?;
+        self.head.clear();
+        self.tail.clear();
+        Ok(())
     }
 
     /// These bytes were read.
     fn pass(&mut self, bytes: &[u8]) {
+        if self.position == self.head.len() as u64 {
+            self.head.extend_from_slice(bytes.get(..bytes.len().min(HEAD - self.head.len())).unwrap_or_default());
+        }
         self.position += bytes.len() as u64;
         self.tail.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or_default());
         let over = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..over);
+    }
+}
+
+/// Whether these bytes stand at this place of a file.
+fn stands(file: &mut File, place: u64, bytes: &[u8]) -> std::io::Result<bool> {
+    file.seek(SeekFrom::Start(place))?;
+    let mut there = vec![0; bytes.len()];
+    match file.read_exact(&mut there) {
+        Ok(()) => Ok(there == bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -104,9 +126,11 @@ impl Follow {
     fn enter(&self) -> std::io::Result<Open> {
         let file = regular_file::open(&self.path)?;
         let about = file.metadata()?;
-        let mut open = Open { file, identity: identity(&about), position: 0, tail: Vec::new() };
+        let mut open = Open { file, identity: identity(&about), position: 0, head: Vec::new(), tail: Vec::new() };
         if !self.from_start {
             let end = open.file.seek(SeekFrom::End(0))?;
+            open.file.seek(SeekFrom::Start(0))?;
+            std::io::Read::by_ref(&mut open.file).take(end.min(HEAD as u64)).read_to_end(&mut open.head)?;
             open.position = open.file.seek(SeekFrom::Start(end.saturating_sub(TAIL as u64)))?;
             let mut tail = Vec::new();
             std::io::Read::by_ref(&mut open.file).take(end - open.position).read_to_end(&mut tail)?;
@@ -120,8 +144,7 @@ impl Follow {
         let Some(open) = &mut self.open else { return Ok(true) };
         if !open.is_same()? {
             // Copied away and truncated: what was half will not be whole.
-            open.position = open.file.seek(SeekFrom::Start(0))?;
-            open.tail.clear();
+            open.begin()?;
             self.half.clear();
         }
         let mut chunk = vec![0; CHUNK];
@@ -258,6 +281,23 @@ mod tests {
             file.set_len(0).expect("truncated");
             log.write("y".repeat(usize::try_from(length).expect("a length") - 1) + "\n");
             assert_eq!(log.look().len(), 1);
+        }
+    }
+
+    #[test]
+    fn groups_of_lines_that_are_alike_are_told_apart_by_where_the_file_begins() {
+        let alike = "connection timed out\n".repeat(400);
+        for before in ["", "what stood there when it began\n"] {
+            let mut log = Log::new("alike", before);
+            log.write(format!("run 1\n{alike}"));
+            assert_eq!(log.look().len(), 401);
+            // Truncated, and more of the same since, so that it ends alike at the very place that was come to.
+            let file = std::fs::OpenOptions::new().write(true).open(log.folder.join("log")).expect("a file");
+            file.set_len(0).expect("truncated");
+            log.write(format!("{before}run 2\n{alike}{alike}"));
+            assert_eq!(log.look().len(), 801 + usize::from(!before.is_empty()), "all of it");
+            log.write("one more\n");
+            assert_eq!(log.look(), ["one more"], "and once");
         }
     }
 
