@@ -286,7 +286,7 @@ class Healer:
         model_version: str | None = None,
     ) -> dict[str, Any]:
         """Learns the reference of a signal's profiles from rows, such as those of the training, and writes its file. A
-        healer that begins after it compares with it.
+        healer that begins after it, or is reloaded, compares with it.
         """
         here = self._here()
         return dict(self._ask(here.learn, application, signal, columns(features), columns(predictions), model_version))

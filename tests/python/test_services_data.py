@@ -308,6 +308,45 @@ def test_a_reference_is_a_file_that_was_learned(tmp_path: Path) -> None:
         House(tmp_path, 'important = ["weight"]\n')
 
 
+def test_a_reference_that_is_learned_later_is_taken_by_a_reload(tmp_path: Path) -> None:
+    (tmp_path / "sanare.toml").write_text(DRIFT + 'important = ["amount"]\nschema = "reference"\n')
+    house = House.__new__(House)
+    house.folder, house.now = tmp_path, 1_767_225_600.0
+    house.watcher = house.healer()
+    house.service = sanare.Service("fraud", healer=house.watcher)
+    key = "services.fraud.references.rows"
+    wide: dict[str, Any] = {"amount": lambda _, chance: chance.gauss(160, 15)}
+    house.hours(3, **wide)
+    assert (house.told(), house.service.stats()["refused"]) == ([], 3), "nothing to compare with"
+    house.watcher.learn("fraud", "rows", rows(4_000, 7), scores(4_000, 8))
+    assert house.watcher.reload() == [{"key": key, "from": None, "to": 1}]
+    assert house.watcher.reload() == []
+    house.hours(3, **wide)
+    drifted = [one for one in house.told() if one.startswith("input_drift")]
+    assert drifted == ["input_drift medium firing amount"], house.told()
+    assert house.service.stats()["refused"] == 3
+    # What is usual now is another thing; rows that were on their way against the reference before are given up, and told.
+    house.service.profile("rows", features=rows(**wide))
+    house.watcher.run_once()
+    house.service.profile("rows", features=rows(**wide))
+    house.watcher.learn("fraud", "rows", rows(4_000, 7, **wide), scores(4_000, 8))
+    assert house.watcher.reload() == [{"key": key, "from": 1, "to": 2}]
+    house.service.profile("rows", features=rows(**wide))
+    house.watcher.run_once()
+    assert (house.service.stats()["refused"], house.service.stats()["rows"]) == (6, 0)
+    house.hours(3, **wide)
+    assert {one.split()[2] for one in house.told()} == {"cleared"}, house.told()
+    # A file that is none leaves everything as it was.
+    good = (tmp_path / "rows.json").read_text()
+    (tmp_path / "rows.json").write_text(good[:-1])
+    with pytest.raises(sanare.Error, match=r"rows.json"):
+        house.watcher.reload()
+    (tmp_path / "rows.json").unlink()
+    assert house.watcher.reload() == [{"key": key, "from": 2, "to": None}]
+    house.hours(1)
+    assert house.service.stats()["refused"] == 7
+
+
 class Rude:
     def __str__(self) -> str:
         raise RuntimeError("no text")

@@ -6,7 +6,7 @@ use sanare_core::service::Application;
 use serde::{Deserialize, Serialize};
 
 use super::series::{Path, SeriesState, SpotState};
-use super::{Bank, BurnKey, Followed, Place, Series, Settings, Spot};
+use super::{Bank, BurnKey, DriftFor, Followed, Place, Series, Settings, Spot};
 use crate::budget::Burn;
 use crate::drift::judge::DriftWatch;
 use crate::drift::schema::SchemaWatch;
@@ -63,6 +63,11 @@ impl Key {
     }
 }
 
+/// A reference and its version: places of columns are those of one version.
+fn drift_id(it: &DriftFor) -> String {
+    format!("{}@{}", it.reference.reference, it.reference.reference_version)
+}
+
 impl Bank {
     /// Everything that it knows.
     pub fn save(&self) -> Saved {
@@ -78,7 +83,7 @@ impl Bank {
                 saved.put(&Key::Quality(series.clone(), id.unwrap_or_default()), watch);
             }
             if let Some((place, drift, schema)) = &state.drift {
-                let id = self.settings.drifts.get(*place).map(|it| it.reference.reference.clone());
+                let id = self.settings.drifts.get(*place).map(drift_id);
                 saved.put(&Key::Drift(series.clone(), id.unwrap_or_default()), &(drift, schema));
             }
         }
@@ -161,10 +166,16 @@ impl Bank {
             }
             Key::Drift(series, id) => {
                 let drift = self.state_of(&series).and_then(|state| state.drift.as_mut());
+                let name = id.rsplit_once('@').map_or(id.as_str(), |(name, _)| name);
                 if let Some((place, drift, schema)) = drift
-                    && settings.drifts.get(*place).is_some_and(|it| it.reference.reference == id)
+                    && let Some(it) = settings.drifts.get(*place).filter(|it| it.reference.reference == name)
                 {
                     (*drift, *schema) = state::<(DriftWatch, SchemaWatch)>(bytes)?;
+                    if id != drift_id(it) {
+                        // What is ill stays ill until the new reference says otherwise; nothing is the second in a row.
+                        drift.begin_anew();
+                        schema.begin_anew();
+                    }
                 }
             }
             Key::Path(..) | Key::Spot(_) | Key::Life(_) | Key::Burn(_) => {}

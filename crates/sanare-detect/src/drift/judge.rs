@@ -48,6 +48,15 @@ pub struct DriftChange {
     pub columns: Vec<String>,
 }
 
+impl DriftWatch {
+    /// The reference is another one: what the last profile was against it says nothing of the next.
+    pub fn begin_anew(&mut self) {
+        for side in [&mut self.features, &mut self.outputs] {
+            (side.last, side.many, side.well) = (Vec::new(), false, false);
+        }
+    }
+}
+
 impl DriftRule {
     /// Takes what was found in one profile, in the reference's order of columns. One that is not newer than all before it
     /// decides nothing.

@@ -207,6 +207,15 @@ pub struct SchemaChange {
     pub violations: Vec<Violation>,
 }
 
+impl SchemaWatch {
+    /// The reference is another one: what the last profile broke says nothing of the next.
+    pub fn begin_anew(&mut self) {
+        for side in &mut self.sides {
+            (side.last, side.seen) = (Vec::new(), false);
+        }
+    }
+}
+
 impl Schema {
     /// The range that the bins of a reference cannot tell from a wider one, by its column: where a bin holds numbers on
     /// both sides of an end, nobody knows how many of them are beyond it.

@@ -44,7 +44,7 @@ pub(super) struct Reporter {
     queue: Arc<Queue>,
     clock: Arc<dyn Clock + Send + Sync>,
     paths: Mutex<BTreeMap<String, Path>>,
-    references: Arc<References>,
+    references: Arc<Mutex<Arc<References>>>,
     rows: Rows,
     logs: Vec<Counter>,
     /// What this program said last of which version is live.
@@ -87,7 +87,7 @@ impl Service {
         options: Options,
         queue: Arc<Queue>,
         clock: Arc<dyn Clock + Send + Sync>,
-        references: Arc<References>,
+        references: Arc<Mutex<Arc<References>>>,
         healer: Healer,
     ) -> Self {
         let (paths, rows, live, last) = (Mutex::default(), Rows::default(), Mutex::default(), AtomicU64::new(0));
@@ -167,7 +167,7 @@ impl Service {
     /// table; they are counted as one refused value.
     pub fn rows(&self, signal: &Signal, columns: Vec<Cells>) -> Result<(), Invalid> {
         let reporter = &self.reporter;
-        let taken = reporter.reference(signal).and_then(|reference| reporter.rows.put(signal, reference, columns));
+        let taken = reporter.reference(signal).and_then(|reference| reporter.rows.put(signal, &reference, columns));
         taken.inspect_err(|_| reporter.queue.refuse())
     }
 
@@ -255,14 +255,10 @@ impl Reporter {
     }
 
     /// The reference of a signal, which is of the version that is live.
-    fn reference(&self, signal: &Signal) -> Result<&Reference, Invalid> {
-        let known = self.references.get(&(self.application.clone(), signal.clone()));
+    fn reference(&self, signal: &Signal) -> Result<Arc<Reference>, Invalid> {
+        let known = self.known(signal);
         let known = known.ok_or_else(|| {
-            Invalid::quoting(
-                "reference",
-                signal.as_str(),
-                "no reference of this signal was there when the healer began",
-            )
+            Invalid::quoting("reference", signal.as_str(), "no reference of this signal has been learned and read")
         })?;
         if let Err(why) = &known.key {
             return Err(Invalid::new("key", why.clone()));
@@ -275,6 +271,11 @@ impl Reporter {
             }
             _ => Ok(known),
         }
+    }
+
+    /// The reference of a signal, as it was read last.
+    fn known(&self, signal: &Signal) -> Option<Arc<Reference>> {
+        locked(&self.references).get(&(self.application.clone(), signal.clone())).cloned()
     }
 
     fn report(&self, signal: &Signal, value: ObservedValue, more: More) {
@@ -340,14 +341,13 @@ impl Reporter {
     pub(super) fn send(&self, ending: bool) {
         self.send_paths();
         let now = Moment::from_millis(self.clock.now());
-        let known = |signal: &Signal| self.references.get(&(self.application.clone(), signal.clone()));
         if !self.clock.is_broken() {
             self.logs
                 .iter()
                 .filter_map(|counter| counter.ended(&self.application, now))
                 .for_each(|it| self.queue.put(it));
         }
-        for (signal, profile) in self.rows.beat(now, ending, known) {
+        for (signal, profile) in self.rows.beat(now, ending, |signal| self.known(signal)) {
             match profile {
                 Ok(profile) => self.report(&signal, ObservedValue::Drift(Box::new(profile)), More::default()),
                 Err(_) => self.queue.refuse(),

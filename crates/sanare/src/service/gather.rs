@@ -1,7 +1,7 @@
 //! Rows on their way to a profile: kept in the process that has them, counted by the healer's pass, and sent as counts (S43).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use sanare_core::service::moment::HOUR;
 use sanare_core::service::profile::{COLUMNS, Role};
@@ -29,6 +29,8 @@ struct Waiting {
     rows: usize,
     bytes: usize,
     columns: BTreeMap<String, (Role, Vec<Cell>)>,
+    /// Whose columns were kept.
+    reference: Option<Arc<Reference>>,
 }
 
 #[derive(Debug)]
@@ -41,8 +43,9 @@ impl Rows {
     /// Takes rows, column by column; of columns that the reference does not have nothing is kept.
     ///
     /// # Errors
-    /// [`Invalid`] for columns of different lengths or named twice, too many of them, or more rows than may wait.
-    pub fn put(&self, signal: &Signal, reference: &Reference, columns: Vec<Cells>) -> Result<(), Invalid> {
+    /// [`Invalid`] for columns of different lengths or named twice, too many of them, or more rows than may wait, and while
+    /// rows wait that another reference was there for.
+    pub fn put(&self, signal: &Signal, reference: &Arc<Reference>, columns: Vec<Cells>) -> Result<(), Invalid> {
         let rows = columns.first().map_or(0, |column| column.cells.len());
         if columns.iter().any(|column| column.cells.len() != rows) {
             return Err(Invalid::new("columns", "have different numbers of rows"));
@@ -61,6 +64,9 @@ impl Rows {
             return Err(Invalid::new("rows", "are more than may wait until they are counted"));
         }
         let waiting = all.entry(signal.clone()).or_default();
+        if !Arc::ptr_eq(waiting.reference.get_or_insert_with(|| Arc::clone(reference)), reference) {
+            return Err(Invalid::new("reference", "has just become another one"));
+        }
         for column in columns.into_iter().filter(|column| known(&column)) {
             let (_, cells) = waiting.columns.entry(column.name).or_insert((column.role, Vec::new()));
             // It was not there in the rows before.
@@ -79,21 +85,35 @@ impl Rows {
     }
 
     /// Counts what waits; the profiles that are due. `ending`: nothing comes after this, and what is enough to say
-    /// something is due now.
-    pub fn beat<'r>(
+    /// something is due now. What was counted or kept for a reference that is another one by now is told as lost: of what
+    /// the new one has, nothing may have been kept.
+    pub fn beat(
         &self,
         now: Moment,
         ending: bool,
-        reference: impl Fn(&Signal) -> Option<&'r Reference>,
+        reference: impl Fn(&Signal) -> Option<Arc<Reference>>,
     ) -> Vec<(Signal, Result<Profile, Invalid>)> {
         let mut told = Vec::new();
         let waiting = std::mem::take(&mut *locked(&self.waiting));
         let mut gathered = locked(&self.gathered);
+        let lost = |signal: &Signal| (signal.clone(), Err(Invalid::new("reference", "has become another one")));
+        gathered.retain(|signal, one| {
+            let stays = reference(signal).is_some_and(|reference| reference.is_of(&one.profile));
+            if !stays {
+                told.push(lost(signal));
+            }
+            stays
+        });
         for (signal, rows) in waiting {
-            let Some(reference) = reference(&signal) else { continue };
+            let reference =
+                reference(&signal).filter(|now| rows.reference.as_ref().is_some_and(|then| Arc::ptr_eq(then, now)));
+            let Some(reference) = reference else {
+                told.push(lost(&signal));
+                continue;
+            };
             let before = gathered.remove(&signal);
             let since = before.as_ref().map_or(now, |before| before.since);
-            match count(reference, rows, before) {
+            match count(&reference, rows, before) {
                 Ok(profile) => drop(gathered.insert(signal, Gathered { profile, since })),
                 Err(invalid) => told.push((signal, Err(invalid))),
             }

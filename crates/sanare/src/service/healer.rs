@@ -77,7 +77,8 @@ struct Inner {
     policy: Mutex<Option<Digest>>,
     /// The configuration that the store knows of.
     configured: Mutex<Option<Arc<Setup>>>,
-    references: Arc<References>,
+    /// Those of the configuration that is live, for whoever counts rows.
+    references: Arc<Mutex<Arc<References>>>,
     reporters: Mutex<Vec<Weak<Reporter>>>,
     /// One worker acts at a time in this process.
     acting: Mutex<()>,
@@ -93,6 +94,7 @@ pub(super) struct Live {
     pub setup: Arc<Setup>,
     pub hands: Arc<Hands>,
     pub agent: Arc<dyn Agent>,
+    pub references: Arc<References>,
 }
 
 /// A function that the program has lent, for every configuration that comes.
@@ -191,7 +193,8 @@ impl Healer {
         let steady = Arc::new(Steady::new(Arc::clone(&tools.clock)));
         let tools = Tools { clock: steady.clone(), ..tools };
         let agent = Arc::clone(&tools.agent);
-        let live = Live { setup: Arc::new(setup), hands: Arc::new(hands), agent };
+        let shared = Arc::new(Mutex::new(Arc::clone(&references)));
+        let live = Live { setup: Arc::new(setup), hands: Arc::new(hands), agent, references };
         let inner = Inner {
             live: Mutex::new(live),
             tools,
@@ -210,7 +213,7 @@ impl Healer {
             beside: Mutex::default(),
             policy: Mutex::default(),
             configured: Mutex::default(),
-            references,
+            references: shared,
             reporters: Mutex::default(),
             acting: Mutex::default(),
             ending: (Mutex::new(false), Condvar::new()),
@@ -260,6 +263,7 @@ impl Healer {
     }
 
     pub(super) fn go_live(&self, live: Live) {
+        *locked(&self.inner.references) = Arc::clone(&live.references);
         *locked(&self.inner.live) = live;
     }
 
@@ -484,7 +488,7 @@ impl Healer {
 
     /// The house of this moment.
     pub(super) fn house(&self) -> LiveHouse {
-        let Live { setup, hands, agent } = self.live();
+        let Live { setup, hands, agent, references } = self.live();
         LiveHouse {
             setup,
             hands,
@@ -492,7 +496,7 @@ impl Healer {
             store: Arc::clone(&self.inner.tools.store),
             clock: Arc::clone(&self.inner.tools.clock),
             memory: Arc::clone(&self.inner.memory),
-            references: Arc::clone(&self.inner.references),
+            references,
         }
     }
 

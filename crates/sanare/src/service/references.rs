@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sanare_core::model::setup::KeyPlace;
 use sanare_core::service::config::{ColumnSettings, DriftSettings, SecretRef};
@@ -34,7 +35,7 @@ struct Written {
 }
 
 /// A reference, with the key by which its words are hashed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reference {
     pub drift: DriftFor,
     /// The key, or why there is none.
@@ -42,7 +43,15 @@ pub(super) struct Reference {
 }
 
 /// All of them.
-pub(super) type References = BTreeMap<(Application, Signal), Reference>;
+pub(super) type References = BTreeMap<(Application, Signal), Arc<Reference>>;
+
+impl Reference {
+    /// Whether a profile was counted against this one, and no earlier version of it.
+    pub fn is_of(&self, profile: &Profile) -> bool {
+        (&profile.reference, profile.reference_version)
+            == (&self.drift.reference.reference, self.drift.reference.reference_version)
+    }
+}
 
 /// What was learned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -120,14 +129,14 @@ pub(super) fn with_keys(setup: &Setup, drifts: &[DriftFor]) -> References {
             }
         });
         let reference = Reference { drift: drift.clone(), key };
-        all.insert((drift.application.clone(), drift.signal.clone()), reference);
+        all.insert((drift.application.clone(), drift.signal.clone()), Arc::new(reference));
     }
     all
 }
 
 impl Setup {
     /// Learns the reference of a signal from rows, and writes its file; an earlier one is replaced by its next version. A
-    /// healer reads it when it begins.
+    /// healer reads it when it begins, and at a reload.
     ///
     /// # Errors
     /// [`NotLearned`]; then the file is as it was.

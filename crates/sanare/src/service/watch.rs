@@ -212,11 +212,6 @@ impl Watch {
         self.memoir.is_keeper()
     }
 
-    /// The settings of the detectors.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Goes on under another configuration.
     pub fn change(&mut self, (settings, bank): (Arc<Settings>, Bank), calm: Calm) {
         (self.settings, self.bank.bank, self.calm) = (settings, bank, calm);

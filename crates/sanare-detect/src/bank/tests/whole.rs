@@ -84,6 +84,46 @@ fn profiles_open_drift_and_schema_incidents() {
     assert_eq!((quiet[0].kind, quiet[0].severity), (IncidentKind::InputDrift, Severity::Low), "alone it is low");
 }
 
+/// Places of columns are those of one version, and twice in a row is twice against the same.
+#[test]
+fn a_profile_against_another_version_is_the_first_in_its_row_and_what_is_ill_stays_ill() {
+    let column = |name: &str, shift: f64| Cells {
+        name: name.to_owned(),
+        role: Role::Feature,
+        cells: (0..1_000).map(|place| Cell::Number(f64::from(place) / 1_000.0 + shift)).collect(),
+    };
+    let rows = |x: f64, y: f64| [column("x", x), column("y", y)];
+    let of = |version: u32, base: [f64; 2]| {
+        let named = Named { name: "r".to_owned(), version, model_version: None };
+        learn(&named, b"k", &rows(base[0], base[1])).expect("a reference")
+    };
+    let run = |hours: &[(u32, f64)]| {
+        let references = [of(1, [0.0, 0.0]), of(2, [0.0, 0.0])];
+        let settings = |version: u32| {
+            let reference = references[version as usize - 1].clone();
+            let rule = DriftRule { important: BTreeSet::from(["x".to_owned()]) };
+            let schema = Some(Schema::learn(&reference));
+            let drift = DriftFor { application: app(), signal: signal("profile"), schema, rule, reference };
+            Arc::new(Settings { drifts: vec![drift], ..Settings::default() })
+        };
+        let mut bank = Bank::new(settings(1));
+        let mut found = Vec::new();
+        for (hour, (version, shift)) in hours.iter().enumerate() {
+            bank = Bank::load(settings(*version), &bank.save()).expect("a bank");
+            let reference = &references[*version as usize - 1];
+            let profile = Box::new(sketch(reference, b"k", &rows(*shift, 0.0)).expect("a profile"));
+            let value = ObservedValue::Drift(profile);
+            found.extend(bank.observe(&seen("profile", value, hour as i64 * 3_600, 0)).findings);
+        }
+        told(&found)
+    };
+    assert_eq!(run(&[(1, 0.5), (1, 0.5)]), ["3600 input_drift firing", "3600 schema_violation firing"]);
+    assert_eq!(run(&[(1, 0.5), (2, 0.5)]), Vec::<String>::new());
+    assert_eq!(run(&[(1, 0.5), (2, 0.5), (2, 0.5)]), ["7200 input_drift firing", "7200 schema_violation firing"]);
+    let healed = run(&[(1, 0.5), (1, 0.5), (2, 0.0), (2, 0.0)]);
+    assert_eq!(healed[2..], ["10800 input_drift cleared", "10800 schema_violation cleared"], "{healed:?}");
+}
+
 #[test]
 fn a_quality_is_judged_by_the_interval_that_its_sender_or_its_form_gives() {
     let run = |form: QualityForm, readings: &[(f64, Option<f64>, Option<u64>, Option<f64>)]| {

@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 use crate::service::calm::Calm;
 use crate::service::hands::Hands;
 use crate::service::healer::{Live, locked};
+use crate::service::references::{self, References};
 use crate::service::setup::trouble;
 use crate::service::watch::fault;
 use crate::service::{Healer, Setup, detectors};
@@ -146,9 +147,13 @@ impl Healer {
             return Err(whole("store.path", "is taken when the program starts"));
         }
         let settings = detectors(&setup)?;
-        if settings.drifts != locked(self.watch()).settings().drifts {
-            let message = "what drift is compared with is taken when the program starts, and it has changed";
-            return Err(whole("service.drift", message));
+        // A reference that is still the same stays the one that rows are being counted by.
+        let mut references = references::with_keys(&setup, &settings.drifts);
+        for (place, reference) in &mut references {
+            let known = before.references.get(place).filter(|known| ***known == **reference);
+            if let Some(known) = known {
+                *reference = Arc::clone(known);
+            }
         }
         let calm = Calm::of(&setup, self.memory())?;
         let mut hands = Hands::of(&setup)?;
@@ -166,11 +171,13 @@ impl Healer {
                 Arc::clone(&before.agent)
             }
         };
-        Ok(Next { live: Live { setup: Arc::new(setup), hands: Arc::new(hands), agent }, settings, calm })
+        let live = Live { setup: Arc::new(setup), hands: Arc::new(hands), agent, references: Arc::new(references) };
+        Ok(Next { live, settings, calm })
     }
 
     fn swap(&self, before: &Live, next: Next) -> Result<Vec<Changed>, NotReloaded> {
-        let changed = difference(&before.setup, &next.live.setup);
+        let mut changed = difference(&before.setup, &next.live.setup);
+        changed.extend(learned(&before.references, &next.live.references));
         if changed.is_empty() {
             return Ok(changed);
         }
@@ -295,6 +302,20 @@ fn shown(setup: &Setup) -> BTreeMap<String, Json> {
         (key, value)
     };
     flat(setup).into_iter().map(told).collect()
+}
+
+/// References that were learned, replaced or taken away, by their versions.
+fn learned(before: &References, after: &References) -> Vec<Changed> {
+    let places: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let changed = places.into_iter().filter(|place| before.get(*place) != after.get(*place));
+    changed
+        .map(|place| {
+            let version = |all: &References| all.get(place).map(|one| json!(one.drift.reference.reference_version));
+            let (application, signal) = place;
+            let key = format!("services.{application}.references.{signal}");
+            Changed { key, from: version(before), to: version(after) }
+        })
+        .collect()
 }
 
 /// Everything that is in effect, by its path.
