@@ -1,7 +1,8 @@
 //! What comes in is counted, bounded, fed once, and what comes at the wrong time decides nothing (S19, S31, S35).
 
 use sanare_core::service::moment::{DAY, HOUR, MINUTE, SECOND};
-use sanare_core::service::{Flag, Moment, ObservedValue, Signal};
+use sanare_core::service::value::Quality;
+use sanare_core::service::{Flag, Health, IncidentKind, Moment, ObservedValue, Signal};
 
 use super::super::{Account, More};
 use super::{ASKS, AUTO, CONFIGURATION, Plant, fraud};
@@ -111,6 +112,55 @@ fn what_comes_at_the_wrong_time_decides_nothing_and_says_so() {
             assert!(odd.iter().all(flagged), "{by}: {odd:?}");
             let refused = account(&plant).refused;
             assert_eq!(refused.get("event_time").copied(), (!is_stored).then_some(40), "{by}: {refused:?}");
+        }
+    }
+}
+
+/// What a service says of itself, or how good it predicts, at the wrong time: it opens nothing and clears nothing either.
+#[test]
+fn answers_and_qualities_at_the_wrong_time_decide_nothing() {
+    const QUALITY: &str =
+        "[service.fraud]\ninstances = 3\n[[service.fraud.quality]]\nid = \"auc\"\nsignal = \"auc\"\nbelow = 0.8\n";
+    let health = |good: bool, _: u64| {
+        let status = if good { Health::Pass } else { Health::Fail };
+        ObservedValue::Health { status, detail: None }
+    };
+    let quality = |good: bool, at: u64| {
+        let (from, to) = (Moment::from_micros(at - HOUR), Moment::from_micros(at));
+        let value = if good { 0.9 } else { 0.6 };
+        let (half, positives, deviation) = (Some(0.02), None, None);
+        ObservedValue::PredictionQuality(Quality { value, samples: 900, from, to, half, positives, deviation })
+    };
+    let kinds: [(&str, &dyn Fn(bool, u64) -> ObservedValue, IncidentKind); 2] =
+        [("database", &health, IncidentKind::HalfAlive), ("auc", &quality, IncidentKind::QualityLow)];
+    for (name, value, kind) in kinds {
+        for by in [-(HOUR as i64), -(25 * HOUR as i64), 10 * MINUTE as i64, 2 * DAY as i64] {
+            for ill in [true, false] {
+                let plant = Plant::new(QUALITY, ASKS);
+                let signal = Signal::parse(name).unwrap();
+                let tell = |good: bool, by: i64, id: String| {
+                    let at = plant.clock.now_micros().saturating_add_signed(by);
+                    let more = More { at: Some(Moment::from_micros(at)), id: Some(id), ..More::default() };
+                    plant.service.report(&signal, value(good, at), more);
+                };
+                let turn = |good: bool, by: i64, what: &str, number: u64| {
+                    plant.clock.0.fetch_add(5_000, std::sync::atomic::Ordering::SeqCst);
+                    tell(good, by, format!("{what} {number}"));
+                    plant.healer.run_once().unwrap();
+                };
+                let told = || {
+                    let all = plant.healer.incidents(5).unwrap();
+                    all.iter().map(|one| format!("{} {}", one.kind, one.condition)).collect::<Vec<_>>()
+                };
+                (0..6).for_each(|number| turn(!ill, 0, "now", number));
+                let before = told();
+                assert_eq!(before, if ill { vec![format!("{kind} firing")] } else { Vec::new() }, "{name} {by}");
+                (0..6).for_each(|number| turn(ill, by, "odd", number));
+                assert_eq!(told(), before, "{name} {by} ill {ill}");
+                // What is true now does decide.
+                (0..6).for_each(|number| turn(ill, 0, "then", number));
+                assert_eq!(told(), [format!("{kind} {}", if ill { "cleared" } else { "firing" })], "{name} {by}");
+            }
         }
     }
 }
