@@ -39,7 +39,7 @@ use crate::settings::{SettingsFile, Trouble};
 
 pub use check::{Obstacle, obstacles};
 pub use drift::{ColumnSettings, DriftSettings};
-pub use job::{JobSettings, JobWay, WorkflowSettings};
+pub use job::{CancelWay, JobSettings, JobWay, WorkflowSettings};
 pub use keeping::HeadsSettings;
 pub use log::LogSettings;
 pub use map::{AlertMap, find};
@@ -356,7 +356,8 @@ impl ServiceSettings {
                 AdapterSettings::Workflow(_) => Some(false),
                 AdapterSettings::Callback | AdapterSettings::Mlflow { .. } => None,
             };
-            if target.declared.reversible == Some(true) && undo == Some(false) {
+            // Where a job is cancelled that is the way back.
+            if target.declared.reversible == Some(true) && undo == Some(false) && !target.adapter.cancels() {
                 at(target.line, &format!("{key}.reversible"), "does not say how it is taken back".to_owned());
             }
             // A built-in adapter knows itself; what its owner writes only makes it stricter, and is compared there.

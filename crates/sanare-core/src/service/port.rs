@@ -14,7 +14,7 @@ use super::kind::IncidentKind;
 use super::moment::Moment;
 use super::name::{Application, Component, Labels};
 use super::proposal::{AgentResult, Params};
-use super::receipt::{ActKey, Receipt, WorldState};
+use super::receipt::{ActKey, Purpose, Receipt, WorldState};
 use super::target::{Identity, TargetKey};
 use super::text::{Output, Text};
 use super::verification::{Guard, Seen};
@@ -100,6 +100,9 @@ pub struct Intent {
     pub deadline: Moment,
     /// From the call on, in milliseconds.
     pub timeout_ms: u64,
+    /// Where a job is to be cancelled: its name, or the receipt by which it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Text>,
 }
 
 impl Intent {
@@ -117,6 +120,7 @@ impl Intent {
             intended: receipt.intended.clone(),
             deadline: receipt.deadline,
             timeout_ms,
+            job: receipt.reference.clone().filter(|_| receipt.key.purpose == Purpose::Undo),
         }
     }
 }

@@ -109,7 +109,7 @@ impl ReceiptState {
         matches!(
             (self, next),
             (Intended, Started | Failed)
-                | (Started, Done | Failed | Unknown)
+                | (Started, Done | Failed | Unknown | Undone)
                 | (Unknown, Done | Failed | Undone)
                 | (Done, Undone)
         )
@@ -143,7 +143,7 @@ mod tests {
             let next: Vec<&str> = next.map(|next| next.word()).collect();
             table.push_str(&format!("{from}: {}\n", next.join(" ")));
         }
-        let expected = "intended: started failed\nstarted: done failed unknown\ndone: undone\nfailed: \n\
+        let expected = "intended: started failed\nstarted: done failed unknown undone\ndone: undone\nfailed: \n\
                         unknown: done failed undone\nundone: \n";
         assert_eq!(table, expected);
         for effect in Effect::ALL {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use sanare_core::service::Text;
-use sanare_core::service::declaration::Declaration;
+use sanare_core::service::declaration::{Declaration, Undo};
 use sanare_core::service::gates::GateCheck;
 use sanare_core::service::port::{Acted, Availability, Intent, Probe};
+use sanare_core::service::receipt::Purpose;
 use sanare_core::service::target::Identity;
 use sanare_core::service::word::Effect;
 
@@ -58,6 +59,16 @@ pub(super) fn fenced(declaration: &Declaration, intent: &Intent, now: impl FnOnc
         false => (Effect::NotStarted, "the target cannot be read"),
     };
     Some(told(effect, why))
+}
+
+/// Whether an intent takes an act back by cancelling its job.
+pub(super) fn cancels(declaration: &Declaration, intent: &Intent) -> bool {
+    intent.key.purpose == Purpose::Undo && declaration.undo == Undo::CancelJob
+}
+
+/// Whether what is declared about taking an act back is there: a way back, or a way to cancel its job.
+pub(super) fn can_undo(declaration: &Declaration, back: bool, cancels: bool) -> bool {
+    if declaration.undo == Undo::CancelJob { cancels } else { back }
 }
 
 /// An effect with a sentence of ours.

@@ -15,7 +15,7 @@ use sanare_core::service::text::Output;
 use sanare_core::service::word::Effect;
 use sanare_core::service::{Invalid, Text};
 
-use super::adapter::{availability, fenced, identity_of, told, without_dry_run};
+use super::adapter::{availability, can_undo, cancels, fenced, identity_of, told, without_dry_run};
 use super::job::Job;
 use super::{fill, world};
 use crate::task::{Task, TaskEnd, run};
@@ -63,7 +63,8 @@ impl Command {
         if let Some(undo) = &settings.undo {
             check_argv("undo", undo)?;
         }
-        if declaration.reversible && settings.undo.is_none() {
+        let cancels = settings.job.as_ref().is_some_and(|job| job.cancel.is_some());
+        if declaration.reversible && !can_undo(&declaration, settings.undo.is_some(), cancels) {
             return Err(Invalid::new("undo", "is missing; it is declared reversible"));
         }
         if !declaration.fence.is_empty() && identity.is_none() {
@@ -158,6 +159,11 @@ impl Adapter for Command {
     fn act(&self, intent: &Intent) -> Acted {
         if let Some(fenced) = fenced(&self.declaration, intent, || self.identity()) {
             return fenced;
+        }
+        if cancels(&self.declaration, intent)
+            && let Some(job) = &self.settings.job
+        {
+            return job.cancel(intent.job.as_ref().map(Text::as_str));
         }
         let Some(argv) = self.argv(intent) else {
             return told(Effect::NotStarted, "there is no value for a placeholder, or nothing to take it back by");

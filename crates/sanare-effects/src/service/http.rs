@@ -13,7 +13,7 @@ use sanare_core::service::text::Output;
 use sanare_core::service::word::Effect;
 use sanare_core::service::{Invalid, Text};
 
-use super::adapter::{availability, fenced, identity_of, told, without_dry_run};
+use super::adapter::{availability, can_undo, cancels, fenced, identity_of, told, without_dry_run};
 use super::begin::begin;
 use super::client::{Answer, Call, Reply, reachable};
 use super::endpoint::Endpoint;
@@ -30,7 +30,7 @@ const ASK: Duration = Duration::from_secs(10);
 /// Longest time to see whether somebody is there.
 const REACH: Duration = Duration::from_secs(5);
 /// Answers by which a target declines before it does anything.
-const DECLINED: [u16; 8] = [401, 403, 404, 405, 409, 412, 422, 429];
+pub(super) const DECLINED: [u16; 8] = [401, 403, 404, 405, 409, 412, 422, 429];
 
 /// What an owner wrote of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,8 @@ impl Http {
         if let Some(undo) = &settings.undo {
             check(undo).map_err(|invalid| invalid.within("undo"))?;
         }
-        if declaration.reversible && settings.undo.is_none() {
+        let cancels = settings.job.as_ref().is_some_and(|job| job.cancel.is_some());
+        if declaration.reversible && !can_undo(&declaration, settings.undo.is_some(), cancels) {
             return Err(Invalid::new("undo", "is missing; it is declared reversible"));
         }
         if (!declaration.fence.is_empty() || settings.if_match.is_some()) && identity.is_none() {
@@ -235,6 +236,11 @@ impl Adapter for Http {
     fn act(&self, intent: &Intent) -> Acted {
         if let Some(fenced) = fenced(&self.declaration, intent, || self.identity()) {
             return fenced;
+        }
+        if cancels(&self.declaration, intent)
+            && let Some(job) = &self.settings.job
+        {
+            return job.cancel(intent.job.as_ref().map(Text::as_str));
         }
         let Some(settings) = self.request(intent) else {
             return told(Effect::NotStarted, "there is nothing to take it back by");

@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use sanare_core::service::job::{Following, JobState};
+use sanare_core::service::port::Acted;
 use sanare_core::service::receipt::Receipt;
+use sanare_core::service::word::Effect;
 use sanare_core::service::{Text, Version};
 use serde_json::Value as Json;
 
+use super::adapter::told;
+use super::begin::begin;
 use super::client::{Answer, Call, Reply};
 use super::endpoint::{Endpoint, percent};
+use super::http::DECLINED;
 use super::pointer::text_at;
 use crate::task::{Task, TaskEnd, run};
 use crate::trial::PrivateFolder;
@@ -30,6 +35,24 @@ pub struct Job {
     pub done: Vec<String>,
     /// What it says when it has ended otherwise.
     pub failed: Vec<String>,
+    /// How it is cancelled, if it can be.
+    pub cancel: Option<Cancel>,
+}
+
+/// How a job is cancelled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cancel {
+    /// By a request.
+    Request {
+        /// POST or DELETE.
+        method: String,
+        /// What the name is put behind.
+        endpoint: Endpoint,
+        /// What stands behind the name.
+        after: String,
+    },
+    /// By a program and its arguments; `{job}` stands for the name.
+    Program(Vec<String>),
 }
 
 /// How a job is found and asked for.
@@ -110,6 +133,47 @@ impl Job {
         }
     }
 
+    /// Asks for its end, by its name or, where runs are listed, by the receipt that they show. That it has ended is told by
+    /// [`Job::state`] alone.
+    pub(super) fn cancel(&self, named: Option<&str>) -> Acted {
+        let Some(job) = named.and_then(name) else { return told(Effect::NotStarted, "its name is not known") };
+        let job = match &self.way {
+            Way::Listed(endpoint) => match run_of(endpoint, &job) {
+                Ok(run) => run,
+                Err(why) => return told(Effect::NotStarted, &why),
+            },
+            _ => job,
+        };
+        if begin(|| ()).is_none() {
+            return told(Effect::NotStarted, "the stop switch is set, or cannot be read");
+        }
+        match &self.cancel {
+            None => told(Effect::NotStarted, "nothing says how it is cancelled"),
+            Some(Cancel::Program(argv)) => match ran(argv, &job) {
+                Ok(said) => told(Effect::Done, &said),
+                Err(why) => told(Effect::Unknown, &why),
+            },
+            Some(Cancel::Request { method, endpoint, after }) => {
+                let path = format!("{}{}{after}", endpoint.path, percent(&job));
+                let endpoint = Endpoint { path, ..endpoint.clone() };
+                let call =
+                    Call { method, endpoint: &endpoint, headers: &[], body: Some(&[]), timeout: ASK, most: OUTPUT };
+                match call.send() {
+                    Reply::NotSent(fault) => told(Effect::NotStarted, &fault.to_string()),
+                    Reply::Lost(fault) => told(Effect::Unknown, &fault.to_string()),
+                    Reply::Answer(answer) => {
+                        let effect = match answer.status {
+                            200..=299 => Effect::Done,
+                            code if DECLINED.contains(&code) => Effect::Refused,
+                            _ => Effect::Unknown,
+                        };
+                        told(effect, &String::from_utf8_lossy(&answer.body))
+                    }
+                }
+            }
+        }
+    }
+
     fn judged(&self, word: &str, candidate: Option<String>) -> JobState {
         if self.done.iter().any(|one| one == word) {
             return JobState::Done { candidate: candidate.and_then(|version| Version::parse(version).ok()) };
@@ -125,11 +189,7 @@ impl Job {
             Err(why) => return cannot(&why),
         };
         let Some(runs) = list["workflow_runs"].as_array() else { return cannot("the answer lists no runs") };
-        let shows = |run: &&Json| {
-            let of = |key: &str| run[key].as_str().is_some_and(|text| text.contains(receipt.id.as_str()));
-            of("name") || of("display_title")
-        };
-        let own: Vec<&Json> = runs.iter().filter(shows).collect();
+        let own: Vec<&Json> = runs.iter().filter(|run| shows(run, receipt.id.as_str())).collect();
         match own.as_slice() {
             [] => JobState::Missing,
             [run] if run["status"] == "completed" => match run["conclusion"].as_str().unwrap_or("unknown") {
@@ -140,6 +200,22 @@ impl Job {
             more => JobState::Many(u32::try_from(more.len()).unwrap_or(u32::MAX)),
         }
     }
+}
+
+/// The number of the one run that shows a receipt.
+fn run_of(endpoint: &Endpoint, receipt: &str) -> Result<String, String> {
+    let list = json(endpoint)?.ok_or("there is no such workflow")?;
+    let runs = list["workflow_runs"].as_array().ok_or("the answer lists no runs")?;
+    let own: Vec<&Json> = runs.iter().filter(|run| shows(run, receipt)).collect();
+    match own.as_slice() {
+        [run] => run["id"].as_u64().map(|id| id.to_string()).ok_or_else(|| "the run has no number".to_owned()),
+        _ => Err("there is no one run of this request".to_owned()),
+    }
+}
+
+/// Whether a run shows a receipt in its name.
+fn shows(run: &Json, receipt: &str) -> bool {
+    ["name", "display_title"].iter().any(|key| run[*key].as_str().is_some_and(|text| text.contains(receipt)))
 }
 
 /// What an address says; nothing where there is nothing.

@@ -57,7 +57,7 @@ impl Loop<'_> {
                 }
                 _ => return Err(not("another attempt has begun; hold or close it first")),
             };
-            may_be_undone(turn, &receipt)?;
+            may_be_undone(turn, &receipt, &applied)?;
             turn.run.target = Some(receipt.target.clone());
             turn.run.due = None;
             reopen(turn);
@@ -90,20 +90,30 @@ fn last_act(turn: &Turn<'_>) -> Result<Receipt, NotDone> {
     let receipt = last.ok_or_else(|| not("nothing was done that could be taken back"))?;
     match receipt.state {
         ReceiptState::Done => Ok(receipt),
+        // A job that runs can be cancelled, if its target says how.
+        ReceiptState::Started if receipt.undo == Undo::CancelJob && is_followed(turn) => Ok(receipt),
         ReceiptState::Intended | ReceiptState::Started => Err(NotDone::UnderWay),
         ReceiptState::Unknown => Err(not("nobody knows what came of it; settle its receipt first")),
         other => Err(NotDone::NotAvailable(format!("its last act is {other}: there is nothing to take back"))),
     }
 }
 
+fn is_followed(turn: &Turn<'_>) -> bool {
+    matches!(&turn.run.step, Step::Applied(applied) if applied.job.is_some())
+}
+
 /// What is known now; the rest is looked at when it is done.
-fn may_be_undone(turn: &Turn<'_>, receipt: &Receipt) -> Result<(), NotDone> {
+fn may_be_undone(turn: &Turn<'_>, receipt: &Receipt, applied: &Applied) -> Result<(), NotDone> {
     let action = receipt.key.action;
     if receipt.undo == Undo::None {
         return Err(NotDone::NotAvailable(format!("{action} cannot be taken back: its target declares no undo")));
     }
     if turn.world.house.stopped(&turn.incident.application) {
         return Err(not("the stop switch is set"));
+    }
+    if receipt.undo == Undo::CancelJob {
+        // As long as its job runs the target is this incident's, whoever waits for it.
+        return if applied.job.is_some() { Ok(()) } else { Err(not("its job has ended: there is nothing to cancel")) };
     }
     if turn.world.store.target_in_use(&receipt.target, &turn.incident.id)? {
         return Err(not("another incident has the target"));

@@ -88,3 +88,63 @@ fn what_is_not_followed_is_not_asked_for_again_for_a_day() {
     worker.tick(50).unwrap();
     assert_eq!(calls(&stage), 2, "it is over by now");
 }
+
+/// A person cancels: the job is asked to end once, and only its own word is its end.
+#[test]
+fn a_person_cancels_a_job_that_runs() {
+    let played = |reactions: &str, jobs: &str, after: u64| {
+        let text = format!(
+            "kind = \"model_stale\"\n[[target]]\naction = \"request_retraining\"\nreversible = true\njobs = {jobs}\nreactions = {reactions}\n"
+        );
+        let stage = Stage::new(&toml::from_str(&text).unwrap());
+        minutes(&stage, stage.store.as_ref(), 5);
+        let first = stage.incident.borrow().clone().unwrap();
+        let people = Loop::new(stage.world(stage.store.as_ref()), "people");
+        let answer = people.undo(&first, "ann", "the wrong data");
+        minutes(&stage, stage.store.as_ref(), 2);
+        stage.clock.pass(after * 60_000);
+        minutes(&stage, stage.store.as_ref(), 3);
+        let receipts = stage.store.receipts_of(&first).unwrap();
+        let told = receipts.iter().map(|one| format!("{} {}", one.key.purpose, one.state)).collect::<Vec<_>>();
+        let run = stage.store_run(&first);
+        let calls = stage.house.adapters.values().flat_map(|one| one.calls.lock().unwrap().clone());
+        let undone = calls.filter(|one| one.job.is_some()).count();
+        let answer = answer.map_or_else(|why| why.to_string(), |()| "taken".to_owned());
+        (answer, told.join(", "), run.step.name().word().to_owned(), undone)
+    };
+    let said = |(answer, receipts, step, undone): (String, String, String, usize)| {
+        format!("{answer}: {receipts}; {step}; asked {undone} times")
+    };
+    // The request is the first call, what cancels it the second.
+    let running = "[\"running\"]";
+    assert_eq!(said(played("[]", running, 5)), "taken: act undone, undo done; closed; asked 1 times");
+    // The one that answers nothing may have done it: its job says so.
+    let lost = "[\"obeys\", \"acts_says:unknown\"]";
+    assert_eq!(said(played(lost, running, 5)), "taken: act undone, undo done; closed; asked 1 times");
+    // Declined: the job goes on and is followed as before.
+    let declined = "[\"obeys\", \"says:refused\"]";
+    assert_eq!(said(played(declined, running, 5)), "taken: act started, undo failed; applied; asked 1 times");
+    // Accepted and not obeyed: nobody says that it has ended, it is not asked a second time, and in the end a person is told.
+    let deaf = "[\"obeys\", \"says:done\"]";
+    assert_eq!(said(played(deaf, running, 60)), "taken: act started, undo started; undoing; asked 1 times");
+    assert_eq!(said(played(deaf, running, 24 * 60)), "taken: act unknown, undo unknown; closed; asked 1 times");
+}
+
+/// What has ended by itself is not cancelled, and what says no way to cancel cannot be.
+#[test]
+fn what_has_ended_is_not_cancelled() {
+    let text = "kind = \"model_stale\"\n[[target]]\naction = \"request_retraining\"\nreversible = true\njobs = [\"running\", \"running\", \"running\", \"running\", \"done 43\"]\n";
+    let stage = Stage::new(&toml::from_str(text).unwrap());
+    minutes(&stage, stage.store.as_ref(), 4);
+    let first = stage.incident.borrow().clone().unwrap();
+    let people = Loop::new(stage.world(stage.store.as_ref()), "people");
+    assert_eq!(people.undo(&first, "ann", "the wrong data").map_err(|why| why.to_string()), Ok(()));
+    minutes(&stage, stage.store.as_ref(), 10);
+    let asked = stage.house.adapters.values().flat_map(|one| one.calls.lock().unwrap().clone());
+    assert_eq!(asked.filter(|one| one.job.is_some()).count(), 0);
+    let records = stage.store.records_of(&first).unwrap();
+    assert!(records.iter().any(|one| one.step == "not_cancelled"), "it is told why");
+    assert_eq!(stage.store.receipts_of(&first).unwrap()[0].state, ReceiptState::Done);
+    let again = people.undo(&first, "ann", "all the same").map_err(|why| why.to_string());
+    assert!(again.as_ref().is_err_and(|why| why.contains("nothing to cancel")), "{again:?}");
+}

@@ -441,7 +441,10 @@ fn adapter(target: &Target) -> ScriptedAdapter {
     let written = Written {
         idempotent: Some(target.idempotent),
         reversible: Some(target.reversible),
-        undo: target.reversible.then_some(Undo::MoveBack),
+        undo: target.reversible.then_some(match target.action {
+            Action::RequestRetraining if !target.jobs.is_empty() => Undo::CancelJob,
+            _ => Undo::MoveBack,
+        }),
         identity_probe: fence.as_ref().map(|_| "score".to_owned()),
         fence,
         blast: Some(Blast { touched: 1, of: target.of }),

@@ -24,6 +24,25 @@ pub struct JobSettings {
     pub every: u64,
     /// When it is given up.
     pub within: u64,
+    /// How it is cancelled, if it can be.
+    pub cancel: Option<CancelWay>,
+}
+
+/// How a job is cancelled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelWay {
+    /// By a request.
+    Http {
+        /// What the job's name is put behind.
+        address: Address,
+        /// POST or DELETE.
+        method: String,
+        /// What stands behind the name.
+        after: String,
+    },
+    /// By a program. `{job}` stands for its name.
+    Command(Vec<String>),
 }
 
 /// How a job is asked for.
@@ -68,6 +87,8 @@ pub struct WorkflowSettings {
     pub every: u64,
     /// When it is given up, in microseconds.
     pub within: u64,
+    /// Whether its run is cancelled when it is taken back.
+    pub cancel: bool,
 }
 
 /// Reads `job`; only what asks others for something has one.
@@ -85,8 +106,38 @@ pub(super) fn job(table: &mut Table<'_>, action: Action, by_command: bool) -> Op
     let done = job.needed("done", done).filter(|done| !done.is_empty());
     let failed = job.needed("failed", failed);
     let (every, within) = times(&mut job, action);
+    let cancel = if by_command { cancel_by_command(&mut job) } else { cancel_by_http(&mut job) };
+    if cancel.is_some() {
+        cancelled(&job, "cancel", action);
+    }
     job.finish();
-    Some(JobSettings { way: way?, done: done?, failed: failed?, every, within })
+    Some(JobSettings { way: way?, done: done?, failed: failed?, every, within, cancel })
+}
+
+/// Of a roll-out that is cut off nobody could say what runs.
+fn cancelled(table: &Table<'_>, key: &str, action: Action) {
+    if action != Action::RequestRetraining {
+        table.trouble(key, format!("{action} is not cancelled half way"), "request_retraining alone");
+    }
+}
+
+fn cancel_by_http(job: &mut Table<'_>) -> Option<CancelWay> {
+    let mut cancel = job.table("cancel")?;
+    let address = cancel.address("url");
+    let after = behind(&mut cancel);
+    let method = cancel.read("method", |text| match text {
+        "POST" | "DELETE" => Ok(text.to_owned()),
+        _ => Err(Invalid::quoting("method", text, "POST or DELETE")),
+    });
+    let address = cancel.needed("url", address);
+    cancel.finish();
+    Some(CancelWay::Http { address: address?, method: method.unwrap_or_else(|| "POST".to_owned()), after })
+}
+
+fn cancel_by_command(job: &mut Table<'_>) -> Option<CancelWay> {
+    let argv = super::target::argv_with(job, "cancel_argv", &["{job}"])?;
+    names_the_job(job, "cancel_argv", &argv);
+    Some(CancelWay::Command(argv))
 }
 
 fn times(table: &mut Table<'_>, action: Action) -> (u64, u64) {
@@ -97,7 +148,7 @@ fn times(table: &mut Table<'_>, action: Action) -> (u64, u64) {
 
 fn http(job: &mut Table<'_>) -> Option<JobWay> {
     let address = job.address("url");
-    let after = job.text("after", 300).unwrap_or_default();
+    let after = behind(job);
     let reference = pointer(job, "reference");
     let header = job.text("header", 40);
     let state = pointer(job, "pointer");
@@ -109,20 +160,30 @@ fn http(job: &mut Table<'_>) -> Option<JobWay> {
     if header.as_ref().is_some_and(|name| !name.eq_ignore_ascii_case("location")) {
         job.trouble("header", "is not read", "location");
     }
-    if !after.bytes().all(|byte| byte.is_ascii_graphic() && !b"#{}".contains(&byte)) {
-        job.trouble("after", "has a character that no address has", "such as \"/status\"");
-    }
     let (address, state) = (job.needed("url", address), job.needed("pointer", state));
     named.then_some(JobWay::Http { address: address?, after, reference, pointer: state?, candidate })
+}
+
+/// What stands in an address behind the name of a job.
+fn behind(table: &mut Table<'_>) -> String {
+    let after = table.text("after", 300).unwrap_or_default();
+    if !after.bytes().all(|byte| byte.is_ascii_graphic() && !b"#{}".contains(&byte)) {
+        table.trouble("after", "has a character that no address has", "such as \"/status\"");
+    }
+    after
 }
 
 fn command(job: &mut Table<'_>) -> Option<JobWay> {
     let argv = super::target::argv_with(job, "argv", &["{job}"]);
     let argv = job.needed("argv", argv)?;
-    if !argv.iter().any(|argument| argument == "{job}") {
-        job.trouble("argv", "does not say which job", "one argument is \"{job}\"");
-    }
+    names_the_job(job, "argv", &argv);
     Some(JobWay::Command(argv))
+}
+
+fn names_the_job(job: &Table<'_>, key: &str, argv: &[String]) {
+    if !argv.iter().any(|argument| argument == "{job}") {
+        job.trouble(key, "does not say which job", "one argument is \"{job}\"");
+    }
 }
 
 /// Reads a target by `workflow`.
@@ -142,6 +203,10 @@ pub(super) fn workflow(table: &mut Table<'_>, action: Action) -> Option<Workflow
         table.trouble("inputs", format!("`{key_input}` carries the receipt"), "name another input with `key_input`");
     }
     let (every, within) = times(table, action);
+    let cancel = table.flag("cancel").unwrap_or(false);
+    if cancel {
+        cancelled(table, "cancel", action);
+    }
     let address = table.needed("url", address);
     let (repository, workflow) = (table.needed("repository", repository), table.needed("workflow", workflow));
     let reference = table.needed("ref", reference);
@@ -155,6 +220,7 @@ pub(super) fn workflow(table: &mut Table<'_>, action: Action) -> Option<Workflow
         key_input,
         every,
         within,
+        cancel,
     })
 }
 

@@ -165,7 +165,7 @@ fn target(
         table.trouble("adapter", format!("`{word}` is not built yet"), format!("one of {}", BUILT.join(", ")));
         return None;
     }
-    let declared = declared(&mut table, instances);
+    let mut declared = declared(&mut table, instances);
     let physical = table.name::<TargetKey>("physical");
     let adapter = match word.as_str() {
         "command" => command(&mut table, action),
@@ -189,6 +189,19 @@ fn target(
             return None;
         }
     };
+    let cancels = adapter.as_ref().is_some_and(AdapterSettings::cancels);
+    if cancels {
+        // Whoever says how a job is cancelled has said that it can be.
+        declared.reversible = declared.reversible.or(Some(true));
+        declared.undo = declared.undo.or(Some(Undo::CancelJob));
+    }
+    if cancels != (declared.undo == Some(Undo::CancelJob)) {
+        table.trouble(
+            "undo",
+            "`cancel_job` stands with what says how a job is cancelled",
+            "`job.cancel`, or `cancel = true` of a workflow",
+        );
+    }
     let key = match (&adapter, physical) {
         (_, Some(key)) => Some(key),
         (Some(adapter), None) => key_of(application, component, adapter, registries)
@@ -200,6 +213,18 @@ fn target(
     };
     table.finish();
     Some(TargetSettings { action, component: component.clone(), key: key?, adapter: adapter?, declared, line })
+}
+
+impl AdapterSettings {
+    /// Whether it says how its job is cancelled.
+    pub(super) fn cancels(&self) -> bool {
+        match self {
+            Self::Command { job, .. } => job.as_ref().is_some_and(|job| job.cancel.is_some()),
+            Self::Http(request) => request.job.as_ref().is_some_and(|job| job.cancel.is_some()),
+            Self::Workflow(one) => one.cancel,
+            Self::Callback | Self::Mlflow { .. } => false,
+        }
+    }
 }
 
 /// What a target physically is, where its owner does not say so: an alias of a registry, else the running component.

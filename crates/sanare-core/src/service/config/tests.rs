@@ -366,6 +366,17 @@ fn jobs_are_followed_as_their_owner_says() {
     assert!(refused("reference = \"/id\", done = [\"ok\"]").contains("job.failed`: is missing"));
     assert!(refused(&format!("reference = \"/id\", {ends}, within = \"8d\"")).contains("from 1m to 7d"));
     assert!(refused(&format!("reference = \"/id\", {ends}, after = \"/a b\"")).contains("no address has"));
+    let cancels = |keys: &str| job(&format!("reference = \"/id\", {ends}, cancel = {{ {keys} }}"));
+    let cancel = cancels("url = \"https://ci/runs/\", method = \"DELETE\", after = \"/now\"");
+    assert_eq!(target("request_retraining", &cancel), "fine");
+    assert_eq!(target("request_retraining", &format!("{cancel}\nundo = \"cancel_job\"\nreversible = true")), "fine");
+    assert!(target("request_redeployment", &cancel).contains("is not cancelled half way"));
+    assert!(target("request_retraining", &format!("{cancel}\nundo = \"move_back\"")).contains("stands with what says"));
+    assert!(target("request_retraining", &format!("{good}\nundo = \"cancel_job\"")).contains("stands with what says"));
+    assert!(
+        target("request_retraining", &cancels("url = \"https://ci/\", method = \"GET\"")).contains("POST or DELETE")
+    );
+    assert!(target("request_retraining", &cancels("after = \"/now\"")).contains("url`: is missing"));
     let both = format!("{good}\npoll = {{ url = \"https://ci/job\", pointer = \"/s\", done = [\"ok\"] }}");
     assert!(target("request_retraining", &both).contains("stands beside `job`"));
     let command = |argv: &str| {
@@ -375,6 +386,9 @@ fn jobs_are_followed_as_their_owner_says() {
     };
     assert_eq!(command("[\"/bin/state\", \"{job}\"]"), "fine");
     assert!(command("[\"/bin/state\"]").contains("does not say which job"));
+    let state = "[\"/bin/state\", \"{job}\"], cancel_argv = [\"/bin/cancel\", \"{job}\"]";
+    assert_eq!(command(state), "fine");
+    assert!(command(&state.replace("cancel\", \"{job}\"", "cancel\"")).contains("does not say which job"));
     assert!(command("[\"/bin/state\", \"{receipt}\"]").contains("is no placeholder"));
 }
 
@@ -387,7 +401,7 @@ fn a_workflow_is_fixed_in_all_its_parts() {
         within(&change(text.to_owned()))
     };
     assert_eq!(workflow(&|text| text), "fine");
-    assert_eq!(workflow(&|text| text + "key_input = \"ticket\"\nwithin = \"6h\"\n"), "fine");
+    assert_eq!(workflow(&|text| text + "key_input = \"ticket\"\nwithin = \"6h\"\ncancel = true\n"), "fine");
     for (from, to, told) in [
         ("ml/fraud", "fraud", "`owner/name`"),
         ("ml/fraud", "../fraud", "letters, digits"),

@@ -101,6 +101,10 @@ impl ScriptedAdapter {
     }
 
     fn change(&self, intent: &Intent) {
+        if intent.job.is_some() {
+            *locked(&self.jobs) = [JobState::Failed(Text::of("cancelled"))].into();
+            return;
+        }
         let mut identity = locked(&self.identity);
         let next = identity.get(Mark::Generation).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) + 1;
         let mut now = identity.clone().with(Mark::Generation, next.to_string());

@@ -3,19 +3,19 @@
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
-use sanare_core::service::declaration::Written;
+use sanare_core::service::declaration::{Undo, Written};
 use sanare_core::service::job::{Following, JobState};
 use sanare_core::service::port::Adapter;
 use sanare_core::service::receipt::{Receipt, WorldState};
 use sanare_core::service::target::Identity;
 use sanare_core::service::word::Effect;
-use sanare_core::service::{Action, Version};
+use sanare_core::service::{Action, Text, Version};
 use serde_json::json;
 
-use super::{Job, Way};
+use super::{Cancel, Job, Way};
 use crate::service::command;
 use crate::service::http::{Http, Settings};
-use crate::service::twin::{Say, Twin, declared, intent, nobody, ok, receipt};
+use crate::service::twin::{Say, Twin, declared, intent, nobody, ok, receipt, undo_of};
 use crate::trial::PrivateFolder;
 
 fn words(all: &[&str]) -> Vec<String> {
@@ -24,7 +24,7 @@ fn words(all: &[&str]) -> Vec<String> {
 
 fn job(way: Way) -> Job {
     let following = Following { every: 30_000_000, within: 86_400_000_000 };
-    Job { way, following, done: words(&["succeeded"]), failed: words(&["failed", "rejected: worse"]) }
+    Job { way, following, done: words(&["succeeded"]), failed: words(&["failed", "rejected: worse"]), cancel: None }
 }
 
 fn asked(twin: &Twin, reference: Option<&str>) -> Job {
@@ -147,6 +147,89 @@ fn a_dispatched_run_is_found_by_its_receipt() {
     set(vec![run(&own, "in_progress", None), run(&own, "completed", Some("success"))]);
     assert_eq!(state(), JobState::Many(2), "two runs for one dispatch");
     assert_eq!(twin.writes(), 1, "whatever is asked, it is dispatched once");
+}
+
+fn cancellable(settings: Settings) -> Http {
+    let written = Written { reversible: Some(true), undo: Some(Undo::CancelJob), ..Written::default() };
+    Http::new(settings, declared(Action::RequestRetraining, written), None).expect("an adapter")
+}
+
+/// The receipt of cancelling a job, by its name or by the receipt that a run shows.
+fn cancelling(job: Option<&str>) -> Receipt {
+    Receipt { reference: job.map(Text::of), ..undo_of(&retraining()) }
+}
+
+#[test]
+fn a_job_is_cancelled_where_its_owner_says_how() {
+    let cancelled = |say: Say, named: Option<&str>| {
+        let twin = Twin::new(move |_| say.clone());
+        let cancel =
+            Cancel::Request { method: "DELETE".to_owned(), endpoint: twin.at("/runs/"), after: "/now".to_owned() };
+        let job = Some(Job { cancel: Some(cancel), ..asked(&twin, Some("/id")) });
+        let adapter = cancellable(Settings { job, ..Settings::post(twin.at("/train")) });
+        let effect = adapter.act(&intent(&cancelling(named))).effect;
+        let seen: Vec<String> = twin.seen().iter().map(|one| format!("{} {}", one.method, one.path)).collect();
+        (effect, seen.join(", "))
+    };
+    let sent = |effect: Effect| (effect, "DELETE /runs/run-17/now".to_owned());
+    assert_eq!(cancelled(Say::Status(202, String::new()), Some("run-17")), sent(Effect::Done));
+    assert_eq!(cancelled(Say::Status(409, String::new()), Some("run-17")), sent(Effect::Refused), "it has ended");
+    assert_eq!(cancelled(Say::Status(404, String::new()), Some("run-17")), sent(Effect::Refused));
+    assert_eq!(cancelled(Say::Status(500, String::new()), Some("run-17")), sent(Effect::Unknown));
+    assert_eq!(cancelled(Say::Reset, Some("run-17")), sent(Effect::Unknown));
+    for nameless in [None, Some("../train"), Some("")] {
+        assert_eq!(cancelled(ok(""), nameless), (Effect::NotStarted, String::new()), "{nameless:?}");
+    }
+    // What is declared and not said, or said and not declared, is no adapter.
+    let twin = Twin::new(|_| ok(""));
+    let written = Written { reversible: Some(true), undo: Some(Undo::CancelJob), ..Written::default() };
+    let settings = Settings { job: Some(asked(&twin, Some("/id"))), ..Settings::post(twin.at("/train")) };
+    assert!(Http::new(settings, declared(Action::RequestRetraining, written), None).is_err());
+}
+
+/// The run of a workflow has no name for us: it is found by the receipt, and only where there is one.
+#[test]
+fn a_run_is_cancelled_by_the_receipt_that_it_shows() {
+    let cancelled = |runs: serde_json::Value| {
+        let twin = Twin::new(move |seen| match seen.method.as_str() {
+            "POST" => Say::Status(202, String::new()),
+            _ => ok(&json!({ "workflow_runs": runs }).to_string()),
+        });
+        let endpoint = twin.at("/repos/ml/fraud/actions/runs/");
+        let cancel = Cancel::Request { method: "POST".to_owned(), endpoint, after: "/cancel".to_owned() };
+        let job = Some(Job { cancel: Some(cancel), ..job(Way::Listed(twin.at("/runs"))) });
+        let adapter = cancellable(Settings { job, ..Settings::post(twin.at("/dispatches")) });
+        let effect = adapter.act(&intent(&cancelling(Some(retraining().id.as_str())))).effect;
+        let posts: Vec<String> =
+            twin.seen().into_iter().filter(|one| one.method == "POST").map(|one| one.path).collect();
+        (effect, posts.join(", "))
+    };
+    let own = |id: u64| json!({ "id": id, "display_title": format!("train for {}", retraining().id) });
+    let other = json!({ "id": 9, "display_title": "train for rct_other" });
+    let sent = "/repos/ml/fraud/actions/runs/77/cancel".to_owned();
+    assert_eq!(cancelled(json!([other, own(77)])), (Effect::Done, sent));
+    for none in [json!([other]), json!([own(77), own(78)]), json!([]), json!("x")] {
+        assert_eq!(cancelled(none.clone()), (Effect::NotStarted, String::new()), "{none}");
+    }
+}
+
+#[test]
+fn a_program_cancels_its_job() {
+    let cancelled = |script: &str| {
+        let argv = words(&["/bin/sh", "-c", script, "{job}"]);
+        let way = Way::Told(words(&["/bin/true", "{job}"]));
+        let settings = command::Settings {
+            argv: words(&["/bin/true"]),
+            job: Some(Job { cancel: Some(Cancel::Program(argv)), ..job(way) }),
+            ..command::Settings::default()
+        };
+        let written = Written { reversible: Some(true), undo: Some(Undo::CancelJob), ..Written::default() };
+        let adapter = command::Command::new(settings, declared(Action::RequestRetraining, written), None);
+        let acted = adapter.expect("an adapter").act(&intent(&cancelling(Some("job-9"))));
+        (acted.effect, acted.output.to_string())
+    };
+    assert_eq!(cancelled("echo \"ends $0\""), (Effect::Done, "ends job-9".to_owned()));
+    assert_eq!(cancelled("exit 1").0, Effect::Unknown);
 }
 
 #[test]

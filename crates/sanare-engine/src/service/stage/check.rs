@@ -137,5 +137,6 @@ fn intent(turn: &Turn<'_>, fitting: &Fitting<'_>, proposed: &Proposed) -> Intent
         intended: super::prepare::intended(proposal),
         deadline: turn.now().plus(declaration.timeout_ms * 1_000),
         timeout_ms: declaration.timeout_ms,
+        job: None,
     }
 }

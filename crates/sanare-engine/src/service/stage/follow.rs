@@ -71,7 +71,8 @@ pub(crate) fn follow(turn: &mut Turn<'_>, mut applied: Applied, receipt: Receipt
     Ok(blocked(turn, receipt, &why, &why))
 }
 
-fn asked(turn: &Turn<'_>, receipt: &Receipt, job: &Job) -> JobState {
+/// How a job stands now.
+pub(crate) fn asked(turn: &Turn<'_>, receipt: &Receipt, job: &Job) -> JobState {
     let cannot = |why: &str| JobState::CannotTell(Text::of(why));
     match turn.world.house.resolved(receipt) {
         Ok(fitting) => {

@@ -1,15 +1,18 @@
 //! An act that made it worse is taken back, once, if the target is still what the act left (S112).
 
 use sanare_core::outcome::Outcome;
+use sanare_core::service::declaration::Undo;
+use sanare_core::service::job::Job;
 use sanare_core::service::port::Intent;
 use sanare_core::service::receipt::{ActKey, Purpose};
 use sanare_core::service::run::MessageKind;
 use sanare_core::service::step::{Cause, Closed, Step, Undoing};
 use sanare_core::service::word::{ClosedBy, Effect, ReceiptState, VerificationOutcome};
-use sanare_core::service::{NotMade, Receipt, WorldState};
+use sanare_core::service::{JobState, NotMade, Receipt, Text, WorldState};
 use serde_json::json;
 
-use super::act::{call, renew};
+use super::act::{call, renew, settle};
+use super::follow;
 use super::verify::count;
 use crate::service::LEASE_MS;
 use crate::service::careful;
@@ -35,7 +38,15 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     let Ok(fitting) = turn.world.house.resolved(&receipt) else {
         return failed(turn, undoing, Some(&receipt), "the target is not available");
     };
-    if careful::state(fitting.adapter, &receipt) != WorldState::After {
+    let cancels = receipt.undo == Undo::CancelJob;
+    if cancels {
+        let Some(job) = undoing.applied.job.clone() else {
+            return failed(turn, undoing, Some(&receipt), "its job has ended: there is nothing to cancel");
+        };
+        if follow::asked(turn, &receipt, &job) != JobState::Running {
+            return not_cancelled(turn, undoing, "it was not seen to run");
+        }
+    } else if careful::state(fitting.adapter, &receipt) != WorldState::After {
         return failed(turn, undoing, Some(&receipt), "the target is not what the act left");
     }
     let millis = LEASE_MS + fitting.adapter.declaration().timeout_ms;
@@ -52,7 +63,10 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
         deadline: now.plus(fitting.adapter.declaration().timeout_ms * 1_000),
         state: ReceiptState::Started,
         effect: None,
-        reference: None,
+        reference: undoing.applied.job.as_ref().filter(|_| cancels).map(|job| {
+            // Where a job has no name its run is found by the receipt.
+            job.id.clone().unwrap_or_else(|| Text::of(receipt.id.as_str()))
+        }),
         intended_at: now,
         started_at: Some(now),
         ended_at: None,
@@ -69,6 +83,18 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     turn.commit()?;
     let intent = Intent::of(&undo, fitting.adapter.declaration().timeout_ms);
     let acted = call(turn, fitting.adapter, &intent, begun);
+    if cancels {
+        turn.note("effect", &json!({ "receipt": undo.id, "reported": acted.effect, "output": acted.output }));
+        return match acted.effect {
+            // That it is asked to end is not its end: the job alone says so.
+            Effect::Done | Effect::Unknown => turn.take(Next::Hold(1)),
+            Effect::Refused | Effect::NotStarted => {
+                let why = format!("cancelling it was {}", acted.effect);
+                turn.change.receipts.push((ended(turn, undo, acted.effect), Some(ReceiptState::Started)));
+                not_cancelled(turn, undoing, &why)
+            }
+        };
+    }
     let effect = match acted.effect {
         Effect::Unknown if careful::state(fitting.adapter, &undo) == WorldState::After => Effect::Done,
         other => other,
@@ -76,7 +102,50 @@ pub(crate) fn undo(turn: &mut Turn<'_>, undoing: Undoing) -> Result<(), NotMade>
     took(turn, undoing, &receipt, undo, effect)
 }
 
+/// A receipt as this effect leaves it.
+fn ended(turn: &Turn<'_>, receipt: Receipt, effect: Effect) -> Receipt {
+    Receipt { state: ReceiptState::after(effect), effect: Some(effect), ended_at: Some(turn.now()), ..receipt }
+}
+
+/// The job is followed as before, and whoever asked sees why.
+fn not_cancelled(turn: &mut Turn<'_>, undoing: Undoing, why: &str) -> Result<(), NotMade> {
+    turn.note("not_cancelled", &json!({ "receipt": undoing.applied.receipt, "why": why }));
+    turn.run.step = Step::Applied(Box::new(undoing.applied));
+    turn.take(Next::Hold(1))
+}
+
+/// A job was asked to end, or a worker died at it: only the job can say what came of that, and it is not asked again.
+fn cancelling(
+    turn: &mut Turn<'_>,
+    undoing: Undoing,
+    receipt: &Receipt,
+    undo: Receipt,
+    job: &Job,
+) -> Result<(), NotMade> {
+    let state = follow::asked(turn, receipt, job);
+    let over = turn.now() >= job.until;
+    match state {
+        JobState::Failed(word) => {
+            turn.note("job", &json!({ "receipt": receipt.id, "job": job.id, "state": word }));
+            turn.run.end_wait(turn.now());
+            took(turn, undoing, receipt, undo, Effect::Done)
+        }
+        JobState::Done { .. } => {
+            turn.change.receipts.push((ended(turn, undo, Effect::Refused), Some(ReceiptState::Started)));
+            not_cancelled(turn, undoing, "it had ended before that")
+        }
+        _ if over => {
+            turn.run.end_wait(turn.now());
+            took(turn, undoing, receipt, undo, Effect::Unknown)
+        }
+        _ => turn.take(Next::Hold(job.every)),
+    }
+}
+
 fn recover(turn: &mut Turn<'_>, undoing: Undoing, receipt: &Receipt, undo: Receipt) -> Result<(), NotMade> {
+    if let Some(job) = undoing.applied.job.clone().filter(|_| receipt.undo == Undo::CancelJob) {
+        return cancelling(turn, undoing, receipt, undo, &job);
+    }
     let fitting = turn.world.house.resolved(receipt);
     let state = fitting.map_or(WorldState::CannotTell, |fitting| careful::state(fitting.adapter, &undo));
     turn.note("recovered", &json!({ "receipt": undo.id, "world": state }));
@@ -91,15 +160,15 @@ fn took(
     undo: Receipt,
     effect: Effect,
 ) -> Result<(), NotMade> {
-    let ended_at = Some(turn.now());
-    let settled = Receipt { state: ReceiptState::after(effect), effect: Some(effect), ended_at, ..undo };
+    let settled = ended(turn, undo, effect);
     turn.note("effect", &json!({ "receipt": settled.id, "effect": effect }));
     turn.change.receipts.push((settled, Some(ReceiptState::Started)));
     if effect != Effect::Done {
         return failed(turn, undoing, Some(receipt), &format!("taking it back was {effect}"));
     }
     let undone = Receipt { state: ReceiptState::Undone, ..receipt.clone() };
-    turn.change.receipts.push((undone, Some(ReceiptState::Done)));
+    // A job that was cancelled was still under way, and its receipt started.
+    turn.change.receipts.push((undone, Some(receipt.state)));
     counted(turn, &undoing, receipt);
     let mut body = turn.shown(&undoing.applied.checked.proposed);
     body["rolled_back"] = json!(undoing.why);
@@ -128,6 +197,10 @@ fn counted(turn: &mut Turn<'_>, undoing: &Undoing, receipt: &Receipt) {
 fn failed(turn: &mut Turn<'_>, undoing: Undoing, receipt: Option<&Receipt>, why: &str) -> Result<(), NotMade> {
     if let Some(receipt) = receipt {
         counted(turn, &undoing, receipt);
+        if receipt.state == ReceiptState::Started {
+            // Its job may go on: nothing is asked of the same target before a person has looked.
+            settle(turn, receipt.clone(), Effect::Unknown);
+        }
     }
     let next = turn.escalate(Cause::UndoFailed, format!("{}; {why}", undoing.why));
     turn.take(next)
