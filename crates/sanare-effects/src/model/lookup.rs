@@ -8,9 +8,14 @@ use sanare_core::port::CallFault;
 
 use super::stream::Bounds;
 
-/// Addresses of a host that may be connected to. Plain http goes to this machine only, whatever a name says.
+/// Addresses of a host that may be connected to. The name is looked up once: whoever connects goes to one of these, whatever
+/// the name says a moment later.
 pub fn addresses(base: &Base, allow_insecure: bool, bounds: Bounds) -> Result<Vec<SocketAddr>, CallFault> {
-    let found = look_up(&base.host, base.port, bounds)?;
+    allowed(base, allow_insecure, look_up(&base.host, base.port, bounds)?)
+}
+
+/// Those of what was found that may be connected to. Plain http goes to this machine only, whatever a name says.
+fn allowed(base: &Base, allow_insecure: bool, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, CallFault> {
     let allowed = found
         .into_iter()
         .filter(|address| !is_forbidden(address.ip()) && (base.tls || allow_insecure || address.ip().is_loopback()));
@@ -39,5 +44,60 @@ fn look_up(host: &str, port: u16, bounds: Bounds) -> Result<Vec<SocketAddr>, Cal
         Some(Ok(found)) if !found.is_empty() => Ok(found),
         Some(Err(_)) => Err(CallFault::Timeout),
         _ => Err(CallFault::Lookup),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use sanare_core::model::setup::base;
+
+    use super::{Bounds, addresses, allowed};
+
+    /// What a name that is looked up as these leads to, in the order in which it is tried.
+    fn check(url: &str, allow_insecure: bool, found: &[&str]) -> String {
+        let base = base(url, allow_insecure).expect("an address");
+        let found = found.iter().map(|ip| std::net::SocketAddr::new(ip.parse().expect("an ip"), base.port)).collect();
+        match allowed(&base, allow_insecure, found) {
+            Ok(good) => good.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            Err(fault) => fault.word().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_name_leads_to_no_address_that_is_forbidden() {
+        let secure = "https://models.internal";
+        assert_eq!(check(secure, false, &["10.1.2.3", "2606:4700::1"]), "10.1.2.3:443 [2606:4700::1]:443");
+        for metadata in
+            ["169.254.169.254", "fe80::1", "fd00:ec2::254", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"]
+        {
+            for insecure in [false, true] {
+                assert_eq!(check(secure, insecure, &[metadata]), "address", "{metadata}");
+            }
+            // One that names both is connected to where it may be, and nowhere else.
+            assert_eq!(check(secure, false, &[metadata, "10.1.2.3"]), "10.1.2.3:443", "{metadata}");
+        }
+        // Plain http to this machine by its name, and not to what somebody makes the name say.
+        assert_eq!(check("http://localhost:8080", false, &["127.0.0.1", "::1"]), "127.0.0.1:8080 [::1]:8080");
+        assert_eq!(check("http://localhost:8080", false, &["10.1.2.3"]), "address");
+        assert_eq!(check("http://models.internal", true, &["10.1.2.3"]), "10.1.2.3:80");
+        assert_eq!(check("http://models.internal", true, &["169.254.169.254"]), "address");
+        assert_eq!(check(secure, false, &[]), "address");
+    }
+
+    #[test]
+    fn an_address_in_place_of_a_name_is_judged_alike() {
+        let bounds = Bounds { end: Instant::now() + Duration::from_secs(5), silence: Duration::from_secs(5) };
+        let found = |url: &str| {
+            addresses(&base(url, true).expect("an address"), true, bounds).map_or_else(
+                |fault| fault.word().to_owned(),
+                |all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
+            )
+        };
+        assert_eq!(found("http://169.254.169.254/latest"), "address");
+        assert_eq!(found("https://[fe80::1]"), "address");
+        assert_eq!(found("http://[::1]:9"), "[::1]:9");
+        assert_eq!(found("http://127.0.0.1:9"), "127.0.0.1:9");
     }
 }
