@@ -112,6 +112,7 @@ mod tests {
             Err(_) => "refused".to_owned(),
             Ok(None) => "rules".to_owned(),
             Ok(Some(one)) => {
+                assert_eq!(one.model.longest_wait_ms, 20_000);
                 let limit = |limit: Option<u64>| limit.map_or("any".to_owned(), |limit| limit.to_string());
                 let CallLimits { application, all, tokens } = one.limits;
                 let most = format!("{}/h of {}/h, {} tokens/d", limit(application), limit(all), limit(tokens));
