@@ -19,9 +19,13 @@ mod stage;
 mod storm;
 mod turn;
 
+use sanare_core::id::Id;
+use sanare_core::port::store::Lease;
 use sanare_core::port::{Clock, StoreFault};
 use sanare_core::service::confidence::Caps;
-use sanare_core::service::{Agent, Application, House, Incident, Moment, NotMade, ReceiptState, Run, ServiceStore};
+use sanare_core::service::{
+    Agent, Application, House, Incident, Moment, NotMade, ReceiptState, Run, ServiceStore, StepName,
+};
 
 pub use answer::{Answered, NotAnswered};
 pub use by_hand::acknowledged_by;
@@ -84,30 +88,50 @@ impl<'a> Loop<'a> {
         while made < steps {
             let due = self.world.store.due(self.world.now(), steps)?;
             let before = made;
-            for run in due.into_iter().take(steps - made) {
-                made += usize::from(self.step(&run)?);
+            for run in due {
+                if made < steps {
+                    made += self.step(&run, steps - made)?;
+                }
             }
             if made == before {
                 break;
             }
         }
+        self.expire_approvals()?;
         Ok(made)
     }
 
-    /// One step of one run, under the lease of its application; whether there was one.
-    fn step(&self, run: &Run) -> Result<bool, StoreFault> {
+    /// One step of one run, under the lease of its application, and with a receipt that it wrote the next one, too; how many
+    /// were made.
+    fn step(&self, run: &Run, most: usize) -> Result<usize, StoreFault> {
         let store = self.world.store;
         let key = format!("application:{}", run.application);
         let millis = self.lease_of(&run.application)?;
-        let Some(lease) = store.lease(&key, &self.owner, self.world.clock.now(), millis)? else { return Ok(false) };
+        let Some(lease) = store.lease(&key, &self.owner, self.world.clock.now(), millis)? else { return Ok(0) };
         // What was due may have gone on before the lease was ours.
         let fresh = store.run(&run.incident)?.filter(|found| found.revision == run.revision);
         let made = match (fresh, store.incident(&run.incident)?) {
             (Some(run), Some(incident)) => self.advanced(run, incident, lease.clone()),
             _ => Ok(false),
         };
+        let made = match made {
+            Ok(true) if most > 1 => self.goes_on_to_act(&run.incident, &lease).map(|more| 1 + usize::from(more)),
+            other => other.map(usize::from),
+        };
         store.release(&lease)?;
         made
+    }
+
+    /// Whoever has just written a receipt has its target, too, and goes on to the act: another worker would have to wait until
+    /// that lease is over.
+    fn goes_on_to_act(&self, incident: &Id, lease: &Lease) -> Result<bool, StoreFault> {
+        let store = self.world.store;
+        let is_due =
+            |run: &Run| run.step.name() == StepName::Prepared && run.due.is_some_and(|due| due <= self.world.now());
+        match (store.run(incident)?.filter(is_due), store.incident(incident)?) {
+            (Some(run), Some(known)) => self.advanced(run, known, lease.clone()),
+            _ => Ok(false),
+        }
     }
 
     /// For how long an application is asked for. A lease that runs much longer than one that is asked for is taken for
@@ -120,12 +144,7 @@ impl<'a> Loop<'a> {
         Ok(LEASE_MS + longest.unwrap_or(0))
     }
 
-    fn advanced(
-        &self,
-        run: Run,
-        incident: Incident,
-        lease: sanare_core::port::store::Lease,
-    ) -> Result<bool, StoreFault> {
+    fn advanced(&self, run: Run, incident: Incident, lease: Lease) -> Result<bool, StoreFault> {
         let mut turn = turn::Turn::new(self.world, &self.owner, run, incident, lease);
         match advance::advance(&mut turn) {
             Ok(()) => Ok(true),

@@ -111,6 +111,30 @@ impl Loop<'_> {
         Ok(voided)
     }
 
+    /// Ends questions whose time is over and whose run does not go on: a person holds it, or a worker that is gone has its
+    /// service. Nothing waits past its expiry for that (S102); what follows is the run's, once it goes on.
+    pub(super) fn expire_approvals(&self) -> Result<(), StoreFault> {
+        for mut approval in self.world.store.open_approvals()? {
+            let (before, now) = (approval.state, self.world.now());
+            if !approval.expire(now) {
+                continue;
+            }
+            let mut change = Change { now: self.world.clock.now(), ..Change::default() };
+            change.entries.push(Entry {
+                incident: approval.binding.incident.clone(),
+                step: "expired".to_owned(),
+                at: change.now,
+                payload: Redactor::standard().json(&json!({ "approval": approval.id, "was": before })),
+            });
+            change.approvals.push((approval, Some(before)));
+            // Else whoever has it has ended it at the same moment.
+            if let Err(NotMade::Store(fault)) = self.world.store.commit(&change) {
+                return Err(fault);
+            }
+        }
+        Ok(())
+    }
+
     /// Makes a run due now.
     pub(super) fn wake(&self, incident: &Id, change: &mut Change) -> Result<(), StoreFault> {
         if let Some(mut run) = self.world.store.run(incident)?.filter(|run| run.due.is_some()) {

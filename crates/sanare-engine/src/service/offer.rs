@@ -156,15 +156,17 @@ pub(crate) fn case(
     proposed: &Proposed,
     gates: Option<&GateReport>,
 ) -> Result<Case, StoreFault> {
-    case_and_limits(turn, house, proposed, gates).map(|(case, _)| case)
+    case_and_limits(turn, house, proposed, gates, None).map(|(case, _)| case)
 }
 
-/// The same, with how many acts there were since when the limits were looked at.
+/// The same, with how many acts there were since when the limits were looked at. `own` is a receipt whose act is counted
+/// already, and does not stand in its own way.
 pub(crate) fn case_and_limits(
     turn: &Turn<'_>,
     house: &House,
     proposed: &Proposed,
     gates: Option<&GateReport>,
+    own: Option<&Id>,
 ) -> Result<(Case, (Moment, usize)), StoreFault> {
     let (incident, world) = (&turn.incident, turn.world);
     let (proposal, diagnosis) = (&proposed.proposal, &proposed.diagnosis);
@@ -231,7 +233,8 @@ pub(crate) fn case_and_limits(
         }
         Err(why) => case.unavailable = Some(why),
     }
-    let acts = world.store.acts(since)?;
+    let mut acts = world.store.acts(since)?;
+    acts.retain(|act| own != Some(&act.receipt));
     if let Some(target) = target {
         let planned = Planned { application, target, action: proposal.action };
         case.cooldown_left_ms = rest_left(house.numbers.cooldown, &acts, planned, now).div_ceil(1_000);

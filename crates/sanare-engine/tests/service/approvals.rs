@@ -9,9 +9,11 @@ use sanare_core::policy::Policy;
 use sanare_core::port::Clock as _;
 use sanare_core::service::approval::{Approval, Decision, Principal};
 use sanare_core::service::confidence::Caps;
-use sanare_core::service::port::scripted::ScriptedHouse;
+use sanare_core::service::port::scripted::{HandClock, ScriptedHouse};
 use sanare_core::service::run::MessageKind;
-use sanare_core::service::{Action, ApprovalState, Condition, IncidentKind, Mark, Moment, Receipt, StepName};
+use sanare_core::service::{
+    Action, ApprovalState, Condition, IncidentKind, Mark, Moment, Receipt, ReceiptState, StepName,
+};
 use sanare_engine::service::{Loop, World};
 use sanare_store::Sqlite;
 
@@ -201,6 +203,91 @@ fn what_expires_while_it_is_looked_at_is_not_begun() {
         assert!(prepared.load(Relaxed) > 0);
         assert_eq!(calls(&stage), usize::from(millis == 0), "{millis} ms");
         pass(&stage, &own, 1);
+        check(&stage, &[&approval], &["ann", "bob"], 1);
+    }
+}
+
+/// What ends or changes while the start of the act is being stored: the receipt is there, and no call is made on it.
+#[test]
+fn what_ends_while_the_start_is_stored_is_not_begun() {
+    type End = (&'static str, fn(&ScriptedHouse, &HandClock, &Loop<'_>, &Approval));
+    let ends: [End; 6] = [
+        ("nothing", |_, _, _, _| {}),
+        ("the expiry", |_, clock, _, one| clock.pass(one.expires_at.millis() - clock.now())),
+        ("the policy", |house, _, _, _| {
+            let approvals = "approvals = { approvers = [\"ann\", \"bob\"] }";
+            let text = format!("{POLICY}{approvals}\nforbidden = [\"restart_component\"]\n");
+            *house.policy.lock().unwrap() = Policy::read(&text);
+        }),
+        ("the configuration", |house, _, _, _| *house.configuration.lock().unwrap() = Digest::of(b"another")),
+        ("the stop switch", |house, _, _, _| *house.stopped.lock().unwrap() = true),
+        ("it has passed", |_, _, own, _| {
+            drop(own.report(&symptom(IncidentKind::Unreachable, Condition::Cleared, Vec::new())).unwrap());
+        }),
+    ];
+    for (what, end) in ends {
+        let stage = stage();
+        let own = worker(&stage);
+        let approval = asked(&stage, &own);
+        // The answer comes half a second before it is too late.
+        stage.clock.pass(approval.expires_at.millis() - stage.clock.now() - 500);
+        assert_eq!(yes(&own, &approval, "ann"), "granted");
+        let (seen, one) = (AtomicUsize::new(0), &approval);
+        let (inner, house, agent, clock) = (stage.store.as_ref(), &stage.house, &stage.agent, &stage.clock);
+        let store = Hooked::new(
+            inner,
+            Box::new(|store, change| {
+                let starts = change.receipts.iter().any(|(receipt, _)| receipt.state == ReceiptState::Started);
+                if starts && seen.fetch_add(1, Relaxed) == 0 {
+                    let world = World { store: inner, house, agent, clock, caps: Caps::default() };
+                    end(house, clock, &Loop::new(world, "person"), one);
+                }
+                store.commit(change)
+            }),
+        );
+        Loop::new(stage.world(&store), "worker").tick(50).unwrap();
+        assert_eq!(seen.load(Relaxed), 1, "{what}");
+        assert_eq!(calls(&stage), usize::from(what == "nothing"), "{what}");
+        pass(&stage, &own, 5);
+        assert_eq!(calls(&stage), usize::from(what == "nothing"), "{what}: later");
+        check(&stage, &[&approval], &["ann", "bob"], 1);
+    }
+}
+
+/// Whatever keeps its run from going on, a question does not wait past its time: a person holds it, or a machine that is gone
+/// has the service. Once it goes on, a person is told.
+#[test]
+fn no_question_waits_past_its_time_whatever_holds_its_run() {
+    for (granted, by_hand) in [(false, true), (false, false), (true, true), (true, false)] {
+        let stage = stage();
+        let own = worker(&stage);
+        let approval = asked(&stage, &own);
+        let id = stage.incident.borrow().clone().unwrap();
+        stage.clock.pass(approval.expires_at.millis() - stage.clock.now() - 10_000);
+        if by_hand {
+            own.hold(&id, true, "ann").unwrap();
+        } else {
+            assert!(stage.store.lease("application:fraud", "gone/1", stage.clock.now(), 30_000).unwrap().is_some());
+        }
+        if granted {
+            assert_eq!(yes(&own, &approval, "ann"), "granted");
+        }
+        stage.clock.pass(9_999);
+        own.tick(50).unwrap();
+        let state = || stage.store.approval(&approval.id).unwrap().unwrap().state;
+        assert_eq!(state(), if granted { ApprovalState::Granted } else { ApprovalState::Waiting });
+        stage.clock.pass(1);
+        own.tick(50).unwrap();
+        assert_eq!((state(), calls(&stage)), (ApprovalState::Expired, 0), "granted {granted}, by hand {by_hand}");
+        if by_hand {
+            own.hold(&id, false, "ann").unwrap();
+        } else {
+            stage.clock.pass(60_000);
+        }
+        pass(&stage, &own, 2);
+        let told = stage.store.outbox(100).unwrap();
+        assert!(told.iter().any(|one| one.kind == MessageKind::Escalation), "granted {granted}, by hand {by_hand}");
+        assert_eq!((waiting(&stage), calls(&stage)), (None, 0), "it is not asked again");
         check(&stage, &[&approval], &["ann", "bob"], 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Workers that die before and after every write: nothing is acted twice, nothing is lost, nobody is left untold.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use sanare_core::port::StoreFault;
 use sanare_core::service::run::MessageKind;
@@ -196,6 +196,71 @@ fn two_workers_that_die_one_after_the_other() {
             for second in 1..14 {
                 play(&script, &[(first, first % 2 == 0), (second, second % 3 == 0)]);
             }
+        }
+    }
+}
+
+fn read(stage: &Stage, policy: &str) {
+    *stage.house.policy.lock().unwrap() = sanare_core::policy::Policy::read(&format!("version = 1\n{policy}"));
+}
+
+/// After a death between receipt and call everything is compared again: what policy, a person's answer or the configuration
+/// do not allow any more is not done by who takes over, although it could be.
+#[test]
+fn who_takes_over_acts_only_on_what_still_holds() {
+    type Change = (&'static str, fn(&Stage));
+    let changes: [Change; 7] = [
+        ("nothing", |_| {}),
+        ("forbidden", |stage| read(stage, "mode = \"auto\"\nhistory_min = 0\nforbidden = [\"restart_component\"]\n")),
+        ("asks now", |stage| read(stage, "mode = \"ask\"\n")),
+        ("unreadable", |stage| read(stage, "mode = \n")),
+        ("observe", |stage| *stage.house.mode.lock().unwrap() = sanare_core::incident::Mode::Observe),
+        ("stopped", |stage| *stage.house.stopped.lock().unwrap() = true),
+        ("configuration", |stage| {
+            *stage.house.configuration.lock().unwrap() = sanare_core::hash::Digest::of(b"another");
+        }),
+    ];
+    for asked in [false, true] {
+        for (what, change) in changes {
+            let stage = Stage::new(&script(&format!(
+                "kind = \"unreachable\"\nmode = \"{}\"\ncured_by = \"restart_component\"\n\
+                 [[target]]\naction = \"restart_component\"\nidempotent = true\n",
+                if asked { "ask" } else { "auto" }
+            )));
+            let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+            report(&stage, &reporter);
+            if asked {
+                reporter.tick(50).unwrap();
+                stage.event("approve ann", &reporter);
+            }
+            let started = AtomicBool::new(false);
+            let dying = Hooked::new(
+                stage.store.as_ref(),
+                Box::new(|store, written| {
+                    if started.load(Relaxed) {
+                        return Err(StoreFault::Busy.into());
+                    }
+                    let made = store.commit(written)?;
+                    if written.receipts.iter().any(|(one, _)| one.state == ReceiptState::Started) {
+                        started.store(true, Relaxed);
+                        return Err(StoreFault::Busy.into());
+                    }
+                    Ok(made)
+                }),
+            );
+            assert!(Loop::new(stage.world(&dying), "first").tick(50).is_err());
+            assert!(started.load(Relaxed), "{what}");
+            change(&stage);
+            let second = Loop::new(stage.world(stage.store.as_ref()), "second");
+            for _ in 0..20 {
+                stage.clock.pass(15_000);
+                turn(&stage, &second);
+            }
+            let id = stage.incident.borrow().clone().unwrap();
+            let receipt = &stage.store.receipts_of(&id).unwrap()[0];
+            let calls = stage.house.adapters.values().map(|one| one.calls.lock().unwrap().len()).sum::<usize>();
+            let wanted = if what == "nothing" { (1, ReceiptState::Done) } else { (0, ReceiptState::Unknown) };
+            assert_eq!((calls, receipt.state), wanted, "{what}, asked {asked}");
         }
     }
 }

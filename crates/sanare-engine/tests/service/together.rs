@@ -198,6 +198,34 @@ fn many_workers_call_once() {
     assert_eq!(stage.house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1);
 }
 
+/// Another worker that comes by whenever it can: whoever has written the receipt goes on to its call all the same, and nobody
+/// waits for a lease of the other.
+#[test]
+fn between_receipt_and_call_no_other_worker_comes() {
+    let stage = stage(RESTART);
+    stage.plant();
+    let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+    let Reported::Opened(id) = reporter.report(&stage.symptom().unwrap()).unwrap() else { panic!("it opens") };
+    let (inner, house, agent, clock) = (stage.store.as_ref(), &stage.house, &stage.agent, &stage.clock);
+    let came_by = AtomicUsize::new(0);
+    let store = Hooked {
+        inner,
+        commit: Box::new(|store, change| store.commit(change)),
+        is_dead: Box::new(|| {
+            if inner.run(&id).unwrap().unwrap().step.name() == StepName::Prepared {
+                came_by.fetch_add(1, Relaxed);
+                Loop::new(World { store: inner, house, agent, clock, caps: Caps::default() }, "other")
+                    .tick(50)
+                    .unwrap();
+            }
+            false
+        }),
+    };
+    Loop::new(stage.world(&store), "worker").tick(50).unwrap();
+    assert!(came_by.load(Relaxed) > 0);
+    assert_eq!(house.adapters[&Action::RestartComponent].calls.lock().unwrap().len(), 1, "no time has passed");
+}
+
 /// Readings that come in during a call do not cost it its effect: they are taken along.
 #[test]
 fn a_report_during_the_call_loses_nothing() {

@@ -16,6 +16,7 @@ use serde_json::json;
 use super::check::{is_changed, same};
 use super::follow;
 use super::gather::{after_others, gather};
+use super::prepare::expired;
 use crate::service::LEASE_MS;
 use crate::service::careful;
 use crate::service::offer::{House, binding, case_and_limits, fitting};
@@ -73,6 +74,11 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
         }
         return again(turn, checked, receipt, &why);
     }
+    if let Some(next) = expired(turn, receipt.approval.as_ref())? {
+        settle_unsent(turn, receipt);
+        turn.run.target = None;
+        return turn.take(next);
+    }
     let approved = match admitted(turn, &checked, &receipt)? {
         Ok(approved) => approved,
         Err(why) => return again(turn, checked, receipt, &why),
@@ -85,20 +91,26 @@ fn begin(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<(), 
     called(turn, approved, started, fitting.adapter, begun)
 }
 
-/// The re-check: everything that was decided is decided again now, in the words of the moment.
+/// The re-check: everything that was decided is decided again now, in the words of the moment. Of a receipt that is started
+/// already its own act is not counted against it, and its approval is used by it.
 fn admitted(
     turn: &mut Turn<'_>,
     checked: &Checked,
     receipt: &Receipt,
 ) -> Result<Result<Approved<Checked>, String>, NotMade> {
     let house = House::of(turn);
-    let (case, acts_seen) = case_and_limits(turn, &house, &checked.proposed, Some(&checked.gates))?;
-    turn.change.acts_seen = Some(acts_seen);
+    let begun = receipt.state == ReceiptState::Started;
+    let own = begun.then_some(&receipt.id);
+    let (case, acts_seen) = case_and_limits(turn, &house, &checked.proposed, Some(&checked.gates), own)?;
+    turn.change.acts_seen = (!begun).then_some(acts_seen);
     let decision = policy::judge(&case, &house.numbers, &house.policy);
-    let approval = match &receipt.approval {
+    let mut approval = match &receipt.approval {
         Some(id) => turn.world.store.approval(id)?,
         None => None,
     };
+    if let Some(used) = approval.as_mut().filter(|one| begun && one.state == ApprovalState::Used) {
+        used.state = ApprovalState::Granted;
+    }
     // The attempt was counted when the receipt was written.
     let mut now = binding(turn, &house, &checked.proposed, &checked.gates);
     now.attempt = receipt.key.attempt;
@@ -215,8 +227,34 @@ fn called(
     begun: u64,
 ) -> Result<(), NotMade> {
     let intent = Intent::of(&receipt, adapter.declaration().timeout_ms);
-    let acted = call(turn, adapter, &intent, begun);
+    let acted = in_time(turn, approved.inner(), &receipt, adapter, &intent, begun)?;
     took(turn, approved.inner().clone(), receipt, &acted, adapter)
+}
+
+/// The last look: what was compared for the start must not have ended while the start was being stored (S103).
+fn in_time(
+    turn: &Turn<'_>,
+    checked: &Checked,
+    receipt: &Receipt,
+    adapter: &dyn Adapter,
+    intent: &Intent,
+    begun: u64,
+) -> Result<Acted, NotMade> {
+    let (house, now) = (turn.world.house, turn.now());
+    let expired = match &receipt.approval {
+        Some(id) => turn.world.store.approval(id)?.is_none_or(|approval| now >= approval.expires_at),
+        None => false,
+    };
+    let changed = if expired {
+        "the approval expired before the call could begin"
+    } else if house.policy().digest() != checked.binding.policy {
+        "the policy changed before the call could begin"
+    } else if house.configuration() != checked.binding.configuration {
+        "the configuration changed before the call could begin"
+    } else {
+        return Ok(call(turn, adapter, intent, begun));
+    };
+    Ok(Acted { output: Output::of(changed), ..Acted::plain(Effect::NotStarted) })
 }
 
 /// Calls the adapter, if that can still begin in time after its receipt began to be started, and nobody has stopped it
@@ -328,12 +366,12 @@ fn recover(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt) -> Result<()
 
 /// The same key and fence once more, if everything else still holds; else nobody knows whether the first is on its way.
 fn act_again(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt, fitting: &Fitting<'_>) -> Result<(), NotMade> {
-    let stopped = turn.world.house.stopped(&turn.incident.application);
     let cleared = turn.incident.condition == Condition::Cleared;
-    if stopped
-        || cleared
-        || same(fitting, &receipt.before, &careful::identity(fitting.adapter)).answer == Answer::Failed
-    {
+    if cleared || same(fitting, &receipt.before, &careful::identity(fitting.adapter)).answer == Answer::Failed {
+        return unknown(turn, receipt);
+    }
+    if let Err(why) = admitted(turn, &checked, &receipt)? {
+        turn.note("not_again", &json!({ "receipt": receipt.id, "why": why }));
         return unknown(turn, receipt);
     }
     turn.note("started", &json!({ "receipt": receipt.id, "action": receipt.key.action, "again": true }));
@@ -341,6 +379,6 @@ fn act_again(turn: &mut Turn<'_>, checked: Checked, receipt: Receipt, fitting: &
     turn.commit()?;
     let receipt = Receipt { started_at: Some(turn.now()), ..receipt };
     let intent = Intent::of(&receipt, fitting.adapter.declaration().timeout_ms);
-    let acted = call(turn, fitting.adapter, &intent, begun);
+    let acted = in_time(turn, &checked, &receipt, fitting.adapter, &intent, begun)?;
     took(turn, checked, receipt, &acted, fitting.adapter)
 }

@@ -6,7 +6,7 @@ use sanare_core::service::proposal::Params;
 use sanare_core::service::receipt::{ActKey, Purpose};
 use sanare_core::service::step::{Cause, Checked, Step};
 use sanare_core::service::target::{Identity, Mark};
-use sanare_core::service::word::ReceiptState;
+use sanare_core::service::word::{ApprovalState, ReceiptState};
 use sanare_core::service::{NotMade, Proposal, Receipt};
 
 use super::act::put_away;
@@ -94,15 +94,17 @@ pub(crate) fn intended(proposal: &Proposal) -> Identity {
     }
 }
 
-fn expired(turn: &mut Turn<'_>, approval: Option<&Id>) -> Result<Option<Next>, NotMade> {
+/// Ends an approval whose time is over: then a person is told, and nobody is asked the same again.
+pub(crate) fn expired(turn: &mut Turn<'_>, approval: Option<&Id>) -> Result<Option<Next>, NotMade> {
     let Some(id) = approval else { return Ok(None) };
     let Some(mut approval) = turn.world.store.approval(id)? else {
         return Ok(Some(turn.escalate(Cause::Internal, "the approval is not in the store")));
     };
     let before = approval.state;
-    if !approval.expire(turn.now()) {
+    if approval.expire(turn.now()) {
+        turn.change.approvals.push((approval, Some(before)));
+    } else if approval.state != ApprovalState::Expired {
         return Ok(None);
     }
-    turn.change.approvals.push((approval, Some(before)));
     Ok(Some(turn.escalate(Cause::Expired, "the approval expired before the target was free")))
 }
