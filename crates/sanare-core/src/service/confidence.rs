@@ -10,6 +10,9 @@ use super::word::{Origin, VerificationOutcome};
 
 /// Nobody is surer than this without a citation, or without a cause.
 pub const UNFOUNDED: f64 = 0.2;
+/// Verified attempts below which nothing is measured, whatever the owner asks for: a bound from fewer speaks of their number,
+/// and not of the agent (one of one: 0.38).
+pub const MEASURED_FROM: u32 = 5;
 /// Attempts older than this no longer count.
 const KEPT: u64 = 180 * DAY;
 /// The one-sided 90 % quantile of the normal distribution.
@@ -120,9 +123,10 @@ impl Record {
         record
     }
 
-    /// The one-sided 90 % lower bound after Wilson of the share that recovers; nothing below `least` attempts.
+    /// The one-sided 90 % lower bound after Wilson of the share that recovers; nothing below `least` attempts, and never
+    /// below [`MEASURED_FROM`].
     pub fn measured(self, least: u32) -> Option<f64> {
-        if self.verified < least.max(1) {
+        if self.verified < least.max(MEASURED_FROM) {
             return None;
         }
         let (count, hits) = (f64::from(self.verified), f64::from(self.recovered));
@@ -158,6 +162,21 @@ mod tests {
 
     fn key(agent: &str, origin: Origin) -> FigureKey {
         FigureKey { kind: IncidentKind::LatencyHigh, action: Action::RestartComponent, origin, agent: agent.to_owned() }
+    }
+
+    /// An owner who lets it act with less history is not asked again for having little of it; one who wants more gets more.
+    #[test]
+    fn little_history_is_no_measurement() {
+        for least in 0..=5 {
+            for verified in 0..=5 {
+                for recovered in 0..=verified {
+                    let measured = Record { verified, recovered }.measured(least);
+                    assert_eq!(measured.is_some(), verified == 5, "{recovered} of {verified}, from {least}");
+                }
+            }
+        }
+        assert_eq!(Record { verified: 19, recovered: 19 }.measured(20), None);
+        assert!(Record { verified: 20, recovered: 19 }.measured(20).is_some());
     }
 
     #[test]
@@ -219,9 +238,9 @@ mod tests {
         }
 
         #[test]
-        fn a_bound_is_below_the_share_and_grows_with_it(verified in 1..200_u32, part in 0..200_u32) {
+        fn a_bound_is_below_the_share_and_grows_with_it(verified in 5..200_u32, part in 0..200_u32) {
             let recovered = part % verified;
-            let of = |recovered| Record { verified, recovered }.measured(1).unwrap_or(2.0);
+            let of = |recovered| Record { verified, recovered }.measured(5).unwrap_or(2.0);
             prop_assert!(of(recovered) <= f64::from(recovered) / f64::from(verified) + 1e-12);
             prop_assert!(of(recovered) < of(recovered + 1));
         }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use sanare_core::incident::Mode;
 use sanare_core::policy::Policy;
 use sanare_core::port::Clock as _;
+use sanare_core::service::confidence::MEASURED_FROM;
 use sanare_core::service::config::{Obstacle, obstacles};
 use sanare_core::service::policy::Numbers;
 use sanare_core::service::{Moment, Origin};
@@ -55,7 +57,15 @@ fn gates(setup: &Setup, policy: &Policy, troubles: &mut Vec<Trouble>, warnings: 
     let has_model = crate::wire::model::setup_in(&setup.settings, &setup.folder).is_ok_and(|model| model.is_some());
     let most = caps.cap(Origin::Model, 1.0, 1, true);
     for (application, service) in &setup.configuration.services {
-        let gate = Numbers::of(policy, application).confidence_gate;
+        let numbers = Numbers::of(policy, application);
+        let gate = numbers.confidence_gate;
+        if numbers.mode == Mode::Auto && numbers.history_min < MEASURED_FROM {
+            warnings.push(format!(
+                "{application}: history_min is {}: with under {MEASURED_FROM} verified attempts it acts on what the agent says of \
+                 itself",
+                numbers.history_min
+            ));
+        }
         if let Err(invalid) = caps.check_gate(gate) {
             let mut one = trouble(&setup.file, service.line, &invalid.reason, "lower `model.fallback_confidence_cap`");
             one.key = format!("service.{application}: confidence_gate");
@@ -103,6 +113,22 @@ mod tests {
         }
         let own = "[application.fraud]\nconfidence_gate = 0.3";
         assert!(check(own, &model("fallback_confidence_cap = 0.3")).is_err(), "each service's own gate");
+    }
+
+    #[test]
+    fn acting_without_a_history_is_said() {
+        for (policy, is_said) in [
+            ("mode = \"auto\"\nhistory_min = 0", true),
+            ("mode = \"auto\"\nhistory_min = 4", true),
+            ("mode = \"auto\"\nhistory_min = 5", false),
+            ("mode = \"auto\"", false),
+            ("history_min = 0", false),
+            ("[application.fraud]\nmode = \"auto\"\nhistory_min = 1", true),
+        ] {
+            let warned = check(policy, ROUTE).unwrap();
+            let told = warned.iter().any(|one| one.contains("history_min is") && one.contains("under 5 verified"));
+            assert_eq!((told, warned.len()), (is_said, usize::from(is_said)), "{policy}: {warned:?}");
+        }
     }
 
     #[test]
