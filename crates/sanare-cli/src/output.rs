@@ -36,6 +36,11 @@ impl Exit {
         Self { code: 4, message: message.to_string(), hint: "`sanare incidents` lists what there is".to_owned() }
     }
 
+    /// A service that is not configured.
+    pub(crate) fn no_service(message: impl std::fmt::Display) -> Self {
+        Self::not_found(message).hint("`sanare services` lists what there is")
+    }
+
     pub(crate) fn store(message: impl std::fmt::Display) -> Self {
         Self { code: 5, message: message.to_string(), hint: "`sanare doctor` says what works here".to_owned() }
     }

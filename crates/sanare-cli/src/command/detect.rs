@@ -27,7 +27,8 @@ pub(crate) fn run(context: &Context, Command::Replay(arguments): &Command) -> Re
     let since = arguments.since.as_deref().map(Moment::parse).transpose().map_err(Exit::usage)?;
     let detected = context.setup()?.replay_detection(application.as_ref(), since).map_err(|error| match error {
         NotReplayed::Configuration(troubles) => check::wrong(&troubles),
-        NotReplayed::UnknownService(_) | NotReplayed::NoStore(_) => Exit::not_found(error),
+        NotReplayed::UnknownService(_) => Exit::no_service(error),
+        NotReplayed::NoStore(_) => Exit::not_found(error).hint("`sanare run-services` makes one"),
         NotReplayed::Store(_) => Exit::store(error),
     })?;
     if context.json {

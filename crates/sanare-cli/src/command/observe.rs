@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
     let draft = draft(arguments).map_err(Exit::usage)?;
     let seen = context.healer()?.observe(draft).map_err(|error| match error {
-        NotObserved::Unknown(_) => Exit::not_found(error).hint("`sanare services` lists what there is"),
+        NotObserved::Unknown(_) => Exit::no_service(error),
         NotObserved::Invalid(_) => Exit::usage(error),
         NotObserved::NotMade(sanare::core::service::NotMade::Conflict(_)) => Exit::negative(error),
         NotObserved::NotMade(_) => Exit::store(error),

@@ -80,7 +80,7 @@ pub(crate) fn storm(context: &Context, Storm::Lift { application }: &Storm) -> R
     let application = application.as_deref().map(Application::parse).transpose().map_err(Exit::usage)?;
     let lifted = context.healer()?.lift_storm(application.as_ref()).map_err(|error| match error {
         NotLifted::NoStorm => Exit::negative(error),
-        NotLifted::UnknownService(_) => Exit::not_found(error),
+        NotLifted::UnknownService(_) => Exit::no_service(error),
         NotLifted::Store(_) => Exit::store(error),
     })?;
     let whom = application.map_or_else(|| "all services".to_owned(), |application| application.to_string());
@@ -151,9 +151,11 @@ fn told(context: &Context, silence: &Silence, done: &str) -> Printed {
 fn refused(error: NotSilenced) -> Exit {
     match error {
         NotSilenced::Refused(_) => Exit::usage(error),
-        NotSilenced::UnknownService(_) => Exit::not_found(error),
+        NotSilenced::UnknownService(_) => Exit::no_service(error),
         NotSilenced::NotFound(NotFound::Ambiguous { .. }) => Exit::usage(error).hint("give more of the id"),
-        NotSilenced::NotFound(NotFound::Unknown(_) | NotFound::OfCode { .. }) => Exit::not_found(error),
+        NotSilenced::NotFound(NotFound::Unknown(_) | NotFound::OfCode { .. }) => {
+            Exit::not_found(error).hint("`sanare silence list` lists what there is")
+        }
         NotSilenced::NotFound(NotFound::Store(_)) | NotSilenced::Store(_) => Exit::store(error),
     }
 }

@@ -119,7 +119,7 @@ fn printed(context: &Context, said: String, stopped: bool, service: Option<&Appl
 
 /// A slip of the pen must not look like a switch that holds.
 pub(crate) fn known(setup: &Setup, service: &Application) -> Result<(), Exit> {
-    setup.has(service).map_err(|unknown| Exit::not_found(unknown).hint("`sanare services` lists what there is"))
+    setup.has(service).map_err(Exit::no_service)
 }
 
 fn application(arguments: &Arguments) -> Result<Option<Application>, Exit> {
