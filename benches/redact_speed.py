@@ -6,7 +6,8 @@
 with a secret here and there, from Python objects to Python objects, so that what making text of them costs is part of it; `json
 text`: the same as JSON, read, cleaned and written. `words`:
 one word of 0.25, 0.5 and 1 MB, of the peer a fiftieth of that, since it would not end; `growth` is how many times as long the
-last takes as the first (4 is linear, 16 quadratic). Prints one JSON object.
+last takes as the first (4 is linear, 16 quadratic); `slow_ms`: the longest that one of eleven texts of 16 KiB takes that are made of
+the beginnings of secrets, so as to be slow. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ else:
 WORDS = (
     "order batch of loaded customer row rejected total retry queue region not found in column amount date cache".split()
 )
+
+BEGINNINGS = ["sk-", "ghp_", "password=", "://a:", "token: ", "eyJ", "-----BEGIN ", "Bearer ", "xox", "AKIA", "@"]
 
 
 def logs(dice: random.Random, size: int) -> str:
@@ -83,6 +86,8 @@ def main() -> None:
         shown = json.dumps(rows)
         speeds = [len(shown) / seconds(redact_json, shown) / 1e6 for _ in range(rounds)]
         result["json text"] = [median(speeds), *quantiles(speeds)[::2]]
+        slow = [f"{piece * (16_384 // len(piece))} password=q8Zk2LmX9pWv7" for piece in BEGINNINGS]
+        result["slow_ms"] = max(min(seconds(redact_text, one) for _ in range(3)) for one in slow) * 1000
     words = ["x" * (size * (5_000 if PEER else 250_000)) for size in (1, 2, 4)]
     times = [min(seconds(redact_text, word) for _ in range(3)) for word in words]
     result["words_ms"] = [time * 1000 for time in times]

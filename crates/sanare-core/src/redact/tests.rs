@@ -198,27 +198,15 @@ fn where_a_rule_breaks_down_everything_is_taken_out() {
     assert_eq!(redactor.text(said).as_str(), said, "a rule that does not break down finds nothing in it");
 }
 
-/// Text that is made to be slow is taken out where it is, and in no more time than other text (S118: 50 ms; a build for tests
-/// is some twenty times as slow).
+/// Whatever stands before it, a secret goes: text that is made to be slow runs out of fuel at most, and is then taken out whole.
+/// What it costs is the bench `redact`'s (S118: 50 ms).
 #[test]
-fn text_that_is_made_to_be_slow_is_taken_out_and_costs_no_more() {
-    let redactor = Redactor::standard();
-    let prose = "the job has read 12 rows of the file and goes on with the next one; ".repeat(256);
-    let time = |text: &str| {
-        let begin = std::time::Instant::now();
-        let taken = redactor.text(text).into_inner();
-        (begin.elapsed(), taken)
-    };
-    let (usual, _) = time(&prose);
-    let mut unread = 0;
+fn text_that_is_made_to_be_slow_hides_no_secret() {
     for piece in ["sk-", "ghp_", "password=", "://a:", "token: ", "eyJ", "-----BEGIN ", "Bearer ", "xox", "AKIA", "@"] {
-        let text = format!("{} password=q8Zk2LmX9pWv7", piece.repeat(prose.len() / piece.len()));
-        let (took, taken) = time(&text);
-        unread += usize::from(taken.contains("<redacted:unreadable>"));
+        let text = format!("{} password=q8Zk2LmX9pWv7", piece.repeat(16_384 / piece.len()));
+        let taken = Redactor::standard().text(&text).into_inner();
         assert!(!taken.contains("q8Zk2LmX9pWv7"), "{piece}");
-        assert!(took < std::time::Duration::from_secs(1) + usual * 20, "{piece}: {took:?}, and {usual:?} for prose");
     }
-    println!("{unread} of the texts run out of fuel, prose takes {usual:?}");
 }
 
 #[test]
