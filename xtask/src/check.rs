@@ -131,6 +131,7 @@ const OF_ONE_PYTHON: &[&str] = &[
     "test_every_verb.py",
     "test_ledger_heads.py",
     "test_services_invariants.py",
+    "test_services_job_kill.py",
     "test_services_kill.py",
     "test_services_month.py",
     "test_services_notify_kill.py",
