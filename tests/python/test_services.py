@@ -52,6 +52,7 @@ class Plant:
         self.served = "1"
         self.intents: list[sanare.Intent] = []
         self.does: Any = None
+        self.sees: Any = None
         self.also: Callable[[], None] = lambda: None
 
     def lend(self, **declared: Any) -> None:
@@ -62,7 +63,12 @@ class Plant:
             assert intent.to_version is not None
             self.served = intent.to_version
 
-        self.service.capability("rollback_model", roll_back, probe=lambda: {"served_version": self.served}, **declared)
+        def look() -> dict[str, str]:
+            if isinstance(self.sees, BaseException):
+                raise self.sees
+            return {"served_version": self.served} if self.sees is None else self.sees
+
+        self.service.capability("rollback_model", roll_back, probe=look, **declared)
 
     def minutes(self, count: int) -> None:
         for _ in range(count * 12):
@@ -173,6 +179,21 @@ def test_what_a_capability_raises_is_what_is_known(tmp_path: Path, raised: Excep
     attempts = plant.incident["attempts"]
     assert attempts and {attempt["effect"] for attempt in attempts} == {effect}, plant.incident
     assert plant.served == "2"
+    for path in (tmp_path / ".sanare").iterdir():
+        assert b"hunter2" not in path.read_bytes(), "only its type is recorded"
+
+
+@pytest.mark.parametrize("sees", [RuntimeError("hunter2 is the password"), SystemExit(3), 5])
+def test_of_a_target_that_nobody_can_look_at_nothing_is_done_unasked(tmp_path: Path, sees: Any) -> None:
+    plant = Plant(tmp_path, AUTO)
+    plant.lend(idempotent=True, reversible=True)
+    plant.does = sanare.NotStarted("never called")
+    plant.sees = sees
+    plant.go_bad()
+    plant.minutes(3)
+    assert plant.intents == [], plant.incident
+    # The loop goes on: somebody is asked, or has it.
+    assert plant.healer.pending_approvals() or plant.incident["outcome"] == "escalated", plant.incident
     for path in (tmp_path / ".sanare").iterdir():
         assert b"hunter2" not in path.read_bytes(), "only its type is recorded"
 
