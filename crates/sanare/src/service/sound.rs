@@ -43,9 +43,11 @@ impl Healer {
     fn look_through(&self) -> Result<(), StoreFault> {
         let Some((holder, _)) = self.keeps_detection()? else { return Ok(()) };
         let Some(keeper) = self.store().whole().and_then(|whole| whole.keeper()) else { return Ok(()) };
-        let whole = keeper.is_whole(LOOKS)?;
-        let told = json!({ "left_by": holder, "to_the_end": whole, "found": "nothing" });
-        self.write_down("store_looked_through", &told)
+        if keeper.is_whole(LOOKS)? {
+            return Ok(());
+        }
+        // What was not looked at is not known to be whole.
+        self.write_down("store_not_looked_through", &json!({ "left_by": holder, "within_ms": LOOKS }))
     }
 
     /// Who keeps detection, or left it without a word.

@@ -29,7 +29,7 @@ const NAMED: usize = 200;
 /// Which configuration the store knows of.
 const KNOWN: &str = "known/configuration";
 /// Tables whose texts may hold what nobody should read: that they changed is told, and nothing of them.
-const UNTOLD: [&str; 9] = ["headers", "env", "argv", "undo_argv", "body", "command", "address", "url", "uri"];
+const UNTOLD: [&str; 6] = ["headers", "env", "argv", "undo_argv", "body", "command"];
 
 /// One thing that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
