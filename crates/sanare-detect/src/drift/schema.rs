@@ -333,6 +333,24 @@ mod tests {
         assert_eq!(check(&[ten, cities()]), Vec::<String>::new(), "1 % is not over 1 %");
     }
 
+    /// Missing is what was there before: a feature that is empty now and then in the reference too is not missing.
+    #[test]
+    fn what_is_empty_in_the_reference_too_is_not_missing() {
+        let told = |before: usize, after: usize| {
+            let of = |rows: usize| {
+                column("height", move |place| if place < rows { Cell::Null } else { Cell::Number(height(place)) })
+            };
+            let named = Named { name: "r".to_owned(), version: 1, model_version: None };
+            let reference = learn(&named, b"k", &[of(before)]).expect("a reference");
+            let current = sketch(&reference, b"k", &[of(after)]).expect("a profile");
+            let found = Schema::learn(&reference).check(&reference, &current).expect("comparable");
+            found.iter().map(|violation| format!("{:?}", violation.breach)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(9, 51), ["Empty(0.051)"], "in under 1 % before, in over 5 % now");
+        assert_eq!(told(10, 51), Vec::<String>::new());
+        assert_eq!(told(9, 50), Vec::<String>::new());
+    }
+
     #[test]
     fn a_range_is_one_that_the_bins_can_tell() {
         let reference = reference();
