@@ -253,7 +253,7 @@ impl From<Context> for Parts {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::{Context, LiveSpan, MovedBy, Parts, Standing, Supply};
+    use super::{Context, DiagnosticOutput, LiveSpan, MovedBy, Parts, RegistryView, Standing, Supply};
     use crate::id::Id;
     use crate::service::action::Action;
     use crate::service::attempt;
@@ -319,6 +319,57 @@ pub(crate) mod tests {
         assert!(supplied.iter().all(|(one, count)| !missing.contains(one) && *count > 0));
         assert!(missing.contains(&Supply::RawErrorLogs) && missing.contains(&Supply::ModelAndDataVersions));
         assert!(missing.contains(&Supply::RecentObservations) && supplied.contains(&(Supply::Evidence, 1)));
+    }
+
+    /// Whatever a context holds: the two lists are disjoint, complete, and what they say is what is there.
+    #[test]
+    fn both_lists_are_what_any_context_holds() {
+        let none_or_two = |present: bool| if present { 2 } else { 0 };
+        for mask in 0..64_u32 {
+            let has = |bit: u32| mask >> bit & 1 == 1;
+            let mut parts = parts(IncidentKind::LatencyHigh);
+            let many = |from: u64, count: u64| {
+                (from..from + count).map(|n| reading(n, "fraud", ObservedValue::metric(1.0))).collect::<Vec<_>>()
+            };
+            parts.evidence = many(1, none_or_two(has(0)));
+            parts.recent_observations = many(10, none_or_two(has(1)));
+            parts.incident.attempts =
+                (0..none_or_two(has(2))).map(|_| attempt::tests::attempt(Action::ReloadModel, None)).collect();
+            let output = DiagnosticOutput {
+                name: "threads".to_owned(),
+                at: parts.at,
+                succeeded: true,
+                output: crate::service::text::Text::of("x"),
+            };
+            parts.diagnostics = vec![output; if has(3) { 2 } else { 0 }];
+            let span = LiveSpan {
+                version: Version::parse("41").expect("a version"),
+                from: parts.at,
+                to: None,
+                moved_by: MovedBy::Others,
+                standing: Standing::Unknown,
+            };
+            parts.version_history = vec![span; if has(4) { 2 } else { 0 }];
+            parts.registry = has(5).then(RegistryView::default);
+            let context = Context::new(parts).expect("good");
+            let (supplied, missing) = (context.supplied(), context.not_supplied());
+            let expected = [
+                (Supply::Evidence, 0, 2),
+                (Supply::RecentObservations, 1, 2),
+                (Supply::PreviousAttempts, 2, 2),
+                (Supply::Diagnostics, 3, 2),
+                (Supply::VersionHistory, 4, 2),
+                (Supply::RegistryState, 5, 1),
+            ];
+            for (supply, bit, count) in expected {
+                assert_eq!(supplied.contains(&(supply, count)), has(bit), "{mask} {supply:?}");
+                assert_eq!(missing.contains(&supply), !has(bit), "{mask} {supply:?}");
+            }
+            for supply in Supply::ALL {
+                let here = supplied.iter().any(|(known, _)| known == supply);
+                assert!(here != missing.contains(supply), "{mask} {supply:?}");
+            }
+        }
     }
 
     #[test]
