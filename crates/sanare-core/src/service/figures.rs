@@ -384,7 +384,9 @@ mod tests {
 
     #[test]
     fn what_passes_by_itself_is_no_act_s_merit_and_what_is_not_recorded_is_absent() {
-        let alone = (incident(Some(Outcome::Healed), Some(ClosedBy::Itself)), records(&[(100, "opened", json!({}))]));
+        let mut alone =
+            (incident(Some(Outcome::Healed), Some(ClosedBy::Itself)), records(&[(100, "opened", json!({}))]));
+        alone.0.cleared = Some(at(160));
         let (one, acts) = told(&[alone]);
         assert_eq!(
             (&one["healed"], &one["healed_by_itself"], &one["healed_share"]),
