@@ -6,7 +6,7 @@
 with a secret here and there, from Python objects to Python objects, so that what making text of them costs is part of it; `json
 text`: the same as JSON, read, cleaned and written. `words`:
 one word of 0.25, 0.5 and 1 MB, of the peer a fiftieth of that, since it would not end; `growth` is how many times as long the
-last takes as the first (4 is linear, 16 quadratic); `slow_ms`: the longest that one of eleven texts of 16 KiB takes that are made of
+last takes as the first (4 is linear, 16 quadratic); `slow_ms`: the longest that one of thirteen texts of 16 KiB takes that are made of
 the beginnings of secrets, so as to be slow. Prints one JSON object.
 """
 
@@ -32,7 +32,21 @@ WORDS = (
     "order batch of loaded customer row rejected total retry queue region not found in column amount date cache".split()
 )
 
-BEGINNINGS = ["sk-", "ghp_", "password=", "://a:", "token: ", "eyJ", "-----BEGIN ", "Bearer ", "xox", "AKIA", "@"]
+BEGINNINGS = [
+    "sk-",
+    "ghp_",
+    "password=",
+    "key=",
+    'key="',
+    "://a:",
+    "token: ",
+    "eyJ",
+    "-----BEGIN ",
+    "Bearer ",
+    "xox",
+    "AKIA",
+    "@",
+]
 
 
 def logs(dice: random.Random, size: int) -> str:

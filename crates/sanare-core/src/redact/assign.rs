@@ -10,9 +10,10 @@ pub(super) use bare::bare_end;
 use literal::{annotation, literal_start, sized, wrapped_literal};
 use sentence::is_name;
 
+use super::entry::Plain;
 use super::name::{Class, Name};
 use super::quote::{Quote, line_end, quote_at, quote_before, skip_blanks, skip_space};
-use super::worth::{self};
+use super::worth::{self, Place};
 use std::cell::Cell;
 
 /// Longest literal that is looked at before it is known to be a secret.
@@ -37,7 +38,30 @@ pub(super) struct Memo {
     /// The end of the last header.
     header: Cell<usize>,
     /// Bytes of lists and mappings that may still be looked at.
-    pub fuel: Cell<usize>,
+    fuel: Cell<usize>,
+    /// Bytes of values that may still be judged.
+    judged: Cell<usize>,
+    /// Words round names that are no keys of values.
+    plain: Plain,
+}
+
+impl Memo {
+    /// What a text may cost. Values without end, each of which holds all that follow, are judged for every name: that is
+    /// eight times the text only if the text is made for it.
+    pub fn of(text: &[u8]) -> Self {
+        let memo = Self::default();
+        memo.fuel.set(text.len() * 4 + (1 << 16));
+        memo.judged.set(text.len() * 8 + (1 << 16));
+        memo
+    }
+
+    /// Whether a value that stands at the place of a secret is one, or there is no fuel left to tell.
+    fn is_secret(&self, class: Class, value: &[u8], place: Place) -> bool {
+        let cost = value.len().min(worth::ENOUGH);
+        let left = self.judged.get();
+        self.judged.set(left.saturating_sub(cost));
+        left < cost || worth::is_secret(class, value, place)
+    }
 }
 
 /// The values that belong to a name. Nothing if the name stands there for itself, as in a message or a table's header.

@@ -1,9 +1,14 @@
 //! Entries: `name: NAME` with `value: VALUE` beside it, in JSON, Python, YAML, XML attributes and form data.
 
 use super::assign::bare_end;
+use super::quick::Quick;
 use super::quote::{quote_at, quote_before, skip_blanks, skip_space};
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::OnceLock;
 
 /// The value beside a name.
+#[derive(Debug, PartialEq)]
 pub(super) enum Beside {
     /// A literal, at the place of its quote.
     Literal(usize),
@@ -71,69 +76,129 @@ fn ends_with_word(key: &str, last: &[&str], first: &[&str]) -> bool {
         && !first.contains(&words[0].as_str())
 }
 
+/// Keys whose value is what the name beside them stands for.
+const VALUE_KEYS: &[&str] = &[
+    "value",
+    "val",
+    "v",
+    "data",
+    "content",
+    "default",
+    "current",
+    "secret",
+    "string",
+    "text",
+    "new",
+    "old",
+    "newvalue",
+    "oldvalue",
+    "raw",
+    "input",
+    "values",
+    "parametervalue",
+    "defaultvalue",
+    "repr",
+    "plain",
+    "plaintext",
+    "érték",
+    "ertek",
+    "wert",
+    "stringvalue",
+    "secretvalue",
+    "inputvalue",
+    "actual",
+    "got",
+    "before",
+    "after",
+    "from",
+    "to",
+    "body",
+    "payload",
+    "result",
+    "answer",
+];
+
 /// Whether a key says that its value is what the name beside it stands for.
 pub(super) fn is_value_key(key: &str) -> bool {
-    const KEYS: &[&str] = &[
-        "value",
-        "val",
-        "v",
-        "data",
-        "content",
-        "default",
-        "current",
-        "secret",
-        "string",
-        "text",
-        "new",
-        "old",
-        "newvalue",
-        "oldvalue",
-        "raw",
-        "input",
-        "values",
-        "parametervalue",
-        "defaultvalue",
-        "repr",
-        "plain",
-        "plaintext",
-        "érték",
-        "ertek",
-        "wert",
-        "stringvalue",
-        "secretvalue",
-        "inputvalue",
-        "actual",
-        "got",
-        "before",
-        "after",
-        "from",
-        "to",
-        "body",
-        "payload",
-        "result",
-        "answer",
-    ];
+    if !may_be_value_key(key.as_bytes()) {
+        return false;
+    }
     let lower = key.to_lowercase().replace(['_', '-'], "");
-    KEYS.contains(&lower.as_str()) || ends_with_word(key, &["value", "string"], &[])
+    VALUE_KEYS.contains(&lower.as_str()) || ends_with_word(key, &["value", "string"], &[])
+}
+
+/// Whether it is worth a closer look: a text asks this for every word around every name, so that it must cost next to
+/// nothing.
+fn may_be_value_key(key: &[u8]) -> bool {
+    static LISTED: OnceLock<HashSet<&'static [u8], Quick>> = OnceLock::new();
+    let mut lower = [0; 16];
+    let mut count = 0;
+    for byte in key {
+        match byte {
+            0x80.. => return true,
+            b'_' | b'-' => {}
+            _ => {
+                if let Some(place) = lower.get_mut(count) {
+                    *place = byte.to_ascii_lowercase();
+                }
+                count += 1;
+            }
+        }
+    }
+    let listed = || LISTED.get_or_init(|| VALUE_KEYS.iter().map(|key| key.as_bytes()).collect());
+    if lower.get(..count).is_some_and(|lower| listed().contains(lower)) {
+        return true;
+    }
+    let letters = key.iter().rposition(u8::is_ascii_alphabetic).map_or(0, |last| last + 1);
+    let ends = |word: &[u8]| letters > word.len() && key[letters - word.len()..letters].eq_ignore_ascii_case(word);
+    ends(b"value") || ends(b"string")
+}
+
+/// Where no word is a key that has a value: names that stand close together look at the same words.
+#[derive(Debug, Default)]
+pub(super) struct Plain(Cell<(usize, usize)>);
+
+impl Plain {
+    /// Behind the words from `at` on that are known.
+    fn skip(&self, text: &[u8], at: usize) -> usize {
+        let (start, end) = self.0.get();
+        if at < start || at >= end || at > 0 && in_key(text[at - 1]) && in_key(text[at]) {
+            return at;
+        }
+        end
+    }
+
+    fn add(&self, start: usize, end: usize) {
+        let (from, to) = self.0.get();
+        let start = if (from..=to).contains(&start) { from } else { start };
+        let end = if (from..=to).contains(&end) { to } else { end };
+        self.0.set((start, end));
+    }
+}
+
+/// Whether a byte may stand in a key; bytes of other letters than ASCII's count.
+fn in_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-') || byte >= 0x80
 }
 
 /// The value beside the name at `start..end`.
-pub(super) fn value_beside(text: &[u8], start: usize, end: usize) -> Option<Beside> {
+pub(super) fn value_beside(text: &[u8], start: usize, end: usize, plain: &Plain) -> Option<Beside> {
     let key_start = name_key(text, start)?;
     let behind = quote_at(text, end).map_or(end, |quote| quote.end);
     if let Some(content) = content(text, behind) {
         return Some(content);
     }
     let limit = text.len().min(behind + 400);
-    let stop = text[behind..limit].iter().position(|c| matches!(c, b'}' | b'>' | b'{')).map_or(limit, |n| behind + n);
+    let stop = memchr::memchr3(b'}', b'>', b'{', &text[behind..limit]).map_or(limit, |n| behind + n);
     let stop = next_item(text, behind, stop);
-    if let Some(found) = value_key(text, behind, stop) {
+    if let Some(found) = value_key(text, behind, stop, plain) {
         return Some(found);
     }
     let least = key_start.saturating_sub(300);
-    let open =
-        text[least..key_start].iter().rposition(|c| matches!(c, b'{' | b'<' | b'}' | b'>')).map(|n| least + n + 1)?;
-    value_key(text, open, key_start)
+    let before = &text[least..key_start];
+    let brace = memchr::memrchr2(b'{', b'}', before).max(memchr::memrchr2(b'<', b'>', before));
+    let open = least + brace? + 1;
+    value_key(text, open, key_start, plain)
 }
 
 /// Where the next item of a YAML list begins, before `stop`.
@@ -203,18 +268,20 @@ fn content(text: &[u8], at: usize) -> Option<Beside> {
 }
 
 /// The value of the first value key between two places.
-fn value_key(text: &[u8], from: usize, to: usize) -> Option<Beside> {
-    let mut at = from;
+fn value_key(text: &[u8], from: usize, to: usize, plain: &Plain) -> Option<Beside> {
+    let mut at = plain.skip(text, from);
+    // Behind the last whole word that is no key, or a key without a value.
+    let mut known = from;
     while at < to {
-        let length = text[at..to]
-            .iter()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-') || **c >= 0x80)
-            .count();
+        let length = text[at..to].iter().take_while(|c| in_key(**c)).count();
         if length == 0 {
             at += 1;
             continue;
         }
         let end = at + length;
+        if end < to {
+            known = end;
+        }
         if let Ok(key) = std::str::from_utf8(&text[at..end])
             && is_value_key(key)
         {
@@ -232,7 +299,54 @@ fn value_key(text: &[u8], from: usize, to: usize) -> Option<Beside> {
                 return (end > value && !matches!(text[value], b'{' | b'[')).then_some(Beside::Bare(value, end));
             }
         }
-        at = end;
+        at = plain.skip(text, end);
+    }
+    if known > from {
+        plain.add(from, known);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What earlier names saw changes no name's value, whatever stands round them.
+    #[test]
+    fn what_is_known_changes_no_value() {
+        const PIECES: &[&str] = &[
+            "key", "name=key", "value=", "val", "=", ": ", "=>", "\"", " ", "_", "-", "{", "}", ",", "x1", "\n- ", "é",
+            "…",
+        ];
+        let mut seed = 11u64;
+        let mut found = 0;
+        // The first name looks up to the middle of a word.
+        let cut = format!("name=key name=key{}xxval=zzz", " .".repeat(194) + " ");
+        for round in 0..400 {
+            let mut text = if round == 0 { cut.clone() } else { String::new() };
+            for _ in 0..if round == 0 { 0 } else { 200 } {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                text.push_str(PIECES[(seed >> 33) as usize % PIECES.len()]);
+            }
+            let (bytes, plain) = (text.as_bytes(), Plain::default());
+            for (start, name) in text.match_indices("key") {
+                let end = start + name.len();
+                let alone = value_beside(bytes, start, end, &Plain::default());
+                assert_eq!(value_beside(bytes, start, end, &plain), alone, "{start} in {text}");
+                found += usize::from(alone.is_some());
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
+
+    #[test]
+    fn keys_of_values() {
+        for key in VALUE_KEYS.iter().chain(&["newValue", "DB_VALUE", "param-string", "my_value2", "EnvString", "ÉRTÉK"])
+        {
+            assert!(is_value_key(key), "{key}");
+        }
+        for key in ["key", "values_of", "strings", "name", "", "-", "x", "unvalue", "averyveryverylongwordindeed"] {
+            assert!(!is_value_key(key), "{key}");
+        }
+    }
 }

@@ -122,8 +122,6 @@ struct Pass<'r, 't, 'f> {
 
 impl<'r, 't, 'f> Pass<'r, 't, 'f> {
     fn new(scanner: Scanner<'r>, text: &'t [u8], depth: u8, found: &'f mut Vec<Finding<'r>>) -> Self {
-        let memo = assign::Memo::default();
-        memo.fuel.set(text.len() * 4 + (1 << 16));
         Self {
             scanner,
             text,
@@ -142,7 +140,7 @@ impl<'r, 't, 'f> Pass<'r, 't, 'f> {
             odd: Vec::new(),
             headers: Vec::new(),
             names: HashMap::default(),
-            memo,
+            memo: assign::Memo::of(text),
         }
     }
 

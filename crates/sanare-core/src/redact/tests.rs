@@ -202,10 +202,36 @@ fn where_a_rule_breaks_down_everything_is_taken_out() {
 /// What it costs is the bench `redact`'s (S118: 50 ms).
 #[test]
 fn text_that_is_made_to_be_slow_hides_no_secret() {
-    for piece in ["sk-", "ghp_", "password=", "://a:", "token: ", "eyJ", "-----BEGIN ", "Bearer ", "xox", "AKIA", "@"] {
+    for piece in [
+        "sk-",
+        "ghp_",
+        "password=",
+        "key=",
+        "key=\"",
+        "token=",
+        "://a:",
+        "token: ",
+        "eyJ",
+        "-----BEGIN ",
+        "Bearer ",
+        "xox",
+        "AKIA",
+        "@",
+    ] {
         let text = format!("{} password=q8Zk2LmX9pWv7", piece.repeat(16_384 / piece.len()));
         let taken = Redactor::standard().text(&text).into_inner();
         assert!(!taken.contains("q8Zk2LmX9pWv7"), "{piece}");
+    }
+}
+
+/// A value that holds all that follow is judged for so many names and no more; what is not judged goes.
+#[test]
+fn values_in_values_without_end_go_unread() {
+    for piece in ["token=", "api_key="] {
+        let taken = |times: usize| Redactor::standard().text(&piece.repeat(times)).into_inner();
+        assert_eq!(taken(40), piece.repeat(40), "{piece}");
+        let long = taken(32_768 / piece.len());
+        assert!(long.len() < 8192 && long.contains("<redacted:"), "{piece}: {}", long.len());
     }
 }
 

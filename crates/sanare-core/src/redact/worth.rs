@@ -27,10 +27,12 @@ pub(super) enum Place {
     Inside,
 }
 
+/// So much of a long value tells enough.
+pub(super) const ENOUGH: usize = 512;
+
 /// Whether a value that stands at the place of a secret is one.
 pub(super) fn is_secret(class: Class, value: &[u8], place: Place) -> bool {
-    // The beginning of a long value tells enough.
-    let value = value[..value.len().min(512)].trim_ascii();
+    let value = value[..value.len().min(ENOUGH)].trim_ascii();
     let least = match class {
         Class::Hint => 16,
         Class::Named => 4,

@@ -6,6 +6,9 @@ use crate::redact::place::MARK;
 use crate::redact::quote::{line_end, line_start, skip_blanks};
 use crate::redact::worth::{self, Place, is_secret};
 
+/// Bytes of the longest pass phrase.
+const LONGEST_PHRASE: usize = 200;
+
 impl Reader<'_> {
     /// A value without quotes.
     pub(super) fn bare(&self, start: usize, sign: Sign, found: &mut Values) -> Behind {
@@ -36,7 +39,7 @@ impl Reader<'_> {
             // `token: Bearer abc`.
             let from = skip_blanks(text, start + scheme);
             let end = bare_end(text, from);
-            if is_secret(self.class(), &text[from..end], Place::Bare) {
+            if self.memo.is_secret(self.class(), &text[from..end], Place::Bare) {
                 found.push((from, end));
                 return Behind::Found;
             }
@@ -44,7 +47,8 @@ impl Reader<'_> {
         }
         // `passwd:home-dir`, as programs name procedures and scopes.
         let tight = sign == Sign::Colon && start > 0 && text[start - 1] == b':';
-        if tight && value.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'-' | b'_' | b':' | b'?')) {
+        let enough = &value[..value.len().min(worth::ENOUGH)];
+        if tight && enough.iter().all(|c| c.is_ascii_lowercase() || matches!(c, b'-' | b'_' | b':' | b'?')) {
             return Behind::Nothing;
         }
         let identifier = value.iter().all(|c| c.is_ascii_alphabetic() || *c == b'_');
@@ -55,7 +59,7 @@ impl Reader<'_> {
             return if worth::credential_in_prose(value) { self.push(start, end, found) } else { Behind::Nothing };
         }
         let cut = self.byte(end) == b'.' || text[end..].starts_with("…".as_bytes()) || value.ends_with(b"...");
-        if is_secret(self.class(), value, Place::Bare) || cut && worth::looks_random(value, 6) {
+        if self.memo.is_secret(self.class(), value, Place::Bare) || cut && worth::looks_random(enough, 6) {
             return self.push(start, end, found);
         }
         Behind::Nothing
@@ -73,8 +77,9 @@ impl Reader<'_> {
     /// A pass phrase: plain words up to the end of the line, none of which a message would use.
     pub(super) fn phrase(&self, start: usize, line: bool) -> Option<usize> {
         let text = self.text;
-        let mut end = line_end(text, start);
-        if end - start > 200 {
+        // So much is looked at as tells that the line is too long.
+        let mut end = line_end(&text[..text.len().min(start + LONGEST_PHRASE + 3)], start);
+        if end - start > LONGEST_PHRASE {
             return None;
         }
         if line && let Some(comment) = text[start..end].windows(2).position(|two| two == b" #") {
@@ -104,7 +109,8 @@ impl Reader<'_> {
         if !value.iter().all(|c| c.is_ascii_alphabetic() || *c >= 0x80 || *c == b'\'') {
             return false;
         }
-        let rest = &self.text[end..line_end(self.text, end)];
+        let near = &self.text[..self.text.len().min(end + 64)];
+        let rest = &near[end..line_end(near, end)];
         rest.first() == Some(&b' ')
             && rest.get(1).is_some_and(|c| c.is_ascii_alphabetic() || *c >= 0x80)
             && !rest[1..].iter().take(40).take_while(|c| **c != b' ').any(|c| matches!(c, b'=' | b':'))

@@ -14,7 +14,7 @@ impl Reader<'_> {
             return false;
         };
         let plain = rest[length] == b'}' && self.byte(start + length + 2) == b';';
-        if plain && is_secret(self.class(), &rest[..length], Place::Quoted) {
+        if plain && self.memo.is_secret(self.class(), &rest[..length], Place::Quoted) {
             found.push((start + 1, start + 1 + length));
         }
         plain
@@ -54,7 +54,7 @@ impl Reader<'_> {
             if first && self.names_itself(value) {
                 return false;
             }
-            if first && !is_secret(self.class(), value, Place::Quoted) && !self.joined(value, next) {
+            if first && !self.memo.is_secret(self.class(), value, Place::Quoted) && !self.joined(value, next) {
                 return false;
             }
             push_value(text, quote.end, end, found);
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
         let Some((end, _)) = close(self.text, quote, 4096) else { return false };
         let whole = [value, &self.text[quote.end..end]].concat();
-        is_secret(self.class(), &whole, Place::Quoted)
+        self.memo.is_secret(self.class(), &whole, Place::Quoted)
     }
 
     /// A list, tuple or mapping: the literals in it.
@@ -187,7 +187,7 @@ impl Reader<'_> {
         } else {
             Place::Inside
         };
-        if is_flag(value) || !is_secret(self.class(), value, place) || is_name(value) {
+        if is_flag(value) || !self.memo.is_secret(self.class(), value, place) || is_name(value) {
             return Behind::Nothing;
         }
         push_value(text, quote.end, end, found);
@@ -196,9 +196,11 @@ impl Reader<'_> {
 
     /// `name: NAME` with `value: VALUE` beside it, in any notation; attributes of a tag; form data.
     pub(super) fn entry_value(&self, found: &mut Values) -> bool {
-        match entry::value_beside(self.text, self.spot.start, self.spot.end) {
+        match entry::value_beside(self.text, self.spot.start, self.spot.end, &self.memo.plain) {
             Some(entry::Beside::Literal(quote)) => self.literals(quote, found),
-            Some(entry::Beside::Bare(start, end)) if is_secret(self.class(), &self.text[start..end], Place::Quoted) => {
+            Some(entry::Beside::Bare(start, end))
+                if self.memo.is_secret(self.class(), &self.text[start..end], Place::Quoted) =>
+            {
                 found.push((start, end));
                 true
             }

@@ -4,7 +4,7 @@ use super::{Behind, Reader, Sign, Values, bare_end};
 use crate::redact::name::{Class, lexicon};
 use crate::redact::place::MARK;
 use crate::redact::quote::{close, line_end, quote_at};
-use crate::redact::worth::{self, Place, is_flag, is_secret};
+use crate::redact::worth::{self, Place, is_flag};
 
 impl Reader<'_> {
     /// `--name value`.
@@ -19,7 +19,7 @@ impl Reader<'_> {
         let end = bare_end(text, at);
         let value = &text[at..end];
         let class = self.class();
-        if is_secret(class, value, Place::Bare)
+        if self.memo.is_secret(class, value, Place::Bare)
             && (class != Class::Strong || !worth::is_prose(&text[at..line_end(text, at)]) || worth::kinds(value) > 1)
         {
             return self.push(at, end, found);
@@ -65,7 +65,7 @@ impl Reader<'_> {
         }
         let class = if self.class() == Class::Hint { Class::Hint } else { self.class().min(Class::Strong) };
         if matches!(class, Class::Hint | Class::Named | Class::Strong)
-            && is_secret(class, &text[start..end], Place::Prose)
+            && self.memo.is_secret(class, &text[start..end], Place::Prose)
         {
             return self.push(start, end, found);
         }
