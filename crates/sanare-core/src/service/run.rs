@@ -115,6 +115,9 @@ words! {
     }
 }
 
+/// What the key of a message about all services begins with.
+pub const OF_ALL: &str = "policy/";
+
 /// A message to people, sent from the outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -134,6 +137,11 @@ impl Message {
     /// Which reminder of another message it is, if it is one.
     pub fn reminder(&self) -> Option<u64> {
         self.body.as_ref().get("reminder")?.as_u64()
+    }
+
+    /// Whether it is about what stops all services, and about no incident.
+    pub fn is_of_all(&self) -> bool {
+        self.key.starts_with(OF_ALL)
     }
 }
 

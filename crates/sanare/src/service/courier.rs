@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::hands::{endpoint, key_place};
 use super::reminder;
+use super::upkeep::TROUBLE;
 
 /// Messages that one round looks at.
 const MESSAGES: usize = 200;
@@ -62,12 +63,16 @@ pub(super) fn round(
             }
         };
         let deliveries = store.deliveries(&message.key)?;
-        let noticed = known.as_ref().is_none_or(|one| one.status() == Status::Closed) || is_noticed(store, &message)?;
-        let takes = |route: &RouteSettings| {
-            known.as_ref().is_some_and(|one| route.takes(&one.application, severity(&message, one), message.kind))
+        let closed = match message.is_of_all() {
+            true => !stands(store, &message)?,
+            false => known.as_ref().is_none_or(|one| one.status() == Status::Closed),
+        };
+        let noticed = closed || is_noticed(store, &message)?;
+        let takes = |route: &RouteSettings| match &known {
+            Some(one) => route.takes(&one.application, severity(&message, one), message.kind),
+            None => message.is_of_all() && route.takes_of_all(message.kind),
         };
         let plan = plan(&message, &settings, takes, &deliveries, noticed, Moment::from_millis(clock.now()));
-        let closed = known.as_ref().is_none_or(|one| one.status() == Status::Closed);
         let stale = closed && deliveries.is_empty() && Moment::from_millis(clock.now()).since(message.at) > DAY;
         if let Some(incident) = &known {
             let taken = deliveries.iter().filter(|one| one.state == DeliveryState::Delivered).map(|one| one.at).min();
@@ -117,6 +122,11 @@ pub(super) fn round(
     }
     store.release(&lease)?;
     Ok(taken)
+}
+
+/// Whether what a message about all services tells of is so still.
+fn stands(store: &dyn ServiceStore, message: &Message) -> Result<bool, StoreFault> {
+    Ok(store.states(TROUBLE)?.iter().any(|(key, told)| key == TROUBLE && *told == message.key.as_bytes()))
 }
 
 /// Sends a message once.

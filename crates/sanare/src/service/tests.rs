@@ -6,6 +6,7 @@ mod checks;
 mod courier;
 mod dying;
 mod intake;
+mod policy;
 mod quiet;
 mod reload;
 mod reminders;

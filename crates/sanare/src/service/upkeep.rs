@@ -11,6 +11,8 @@ use sanare_core::port::{Keeping, Store, StoreFault};
 use sanare_core::redact::Redactor;
 use sanare_core::service::config::HeadsSettings;
 use sanare_core::service::moment::MINUTE;
+use sanare_core::service::run::{Message, MessageKind, OF_ALL};
+use sanare_core::service::word::Severity;
 use sanare_core::service::{Change, Moment};
 use sanare_effects::head_key::replace;
 use sanare_effects::service::message::Outgoing;
@@ -33,6 +35,8 @@ const PAUSE: u64 = 10 * MINUTE;
 const LEASE_MS: u64 = 30_000;
 /// Which policy the store knows of.
 const POLICY: &str = "known/policy";
+/// By which message people were told that the policy cannot be read, while it is so.
+pub(super) const TROUBLE: &str = "known/policy_trouble";
 /// How old things are.
 const AGE: &str = "upkeep/age";
 /// When heads went out the last time, and why they did not.
@@ -100,10 +104,39 @@ impl Healer {
                 let incident = Id::new("pol", now, self.clock().chance());
                 change.entries.push(Entry { incident, step: "policy".to_owned(), at: now, payload });
             }
+        }
+        let told = self.store().states(TROUBLE)?.into_iter().any(|(key, _)| key == TROUBLE);
+        match policy.trouble() {
+            Some(why) if !told => {
+                let message = self.policy_refuses(why, now);
+                change.states.push((TROUBLE.to_owned(), Some(message.key.clone().into_bytes())));
+                change.messages.push(message);
+            }
+            None if told => change.states.push((TROUBLE.to_owned(), None)),
+            _ => {}
+        }
+        if !change.states.is_empty() {
             self.store().commit(&change).map(drop).map_err(fault)?;
         }
         *locked(self.upkept_policy()) = Some(digest);
         self.store().release(&lease)
+    }
+
+    /// What people are told, once, when the policy cannot be read (S93).
+    fn policy_refuses(&self, why: &str, now: u64) -> Message {
+        let id = Id::new("pol", now, self.clock().chance());
+        let body = json!({
+            "severity": Severity::Critical,
+            "summary": format!("the policy cannot be read, so every action on a service is refused: {why}"),
+            "next": ["sanare check"],
+        });
+        Message {
+            key: format!("{OF_ALL}{id}"),
+            kind: MessageKind::Escalation,
+            incident: id,
+            body: Redactor::standard().json(&body),
+            at: Moment::from_millis(now),
+        }
     }
 
     fn tidy(&self, whole: &dyn Store, now: Moment, due: bool) -> Result<(), StoreFault> {

@@ -59,6 +59,11 @@ impl RouteSettings {
             && (self.kinds.is_empty() || self.kinds.contains(&kind))
             && severity >= self.severity
     }
+
+    /// Whether what stops all services goes this way: it concerns whoever is told of any of them, however bad.
+    pub fn takes_of_all(&self, kind: MessageKind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
 }
 
 pub(super) fn route(mut table: Table<'_>) -> Option<RouteSettings> {

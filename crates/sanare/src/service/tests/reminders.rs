@@ -24,7 +24,7 @@ fn plant(receiver: &Receiver, policy: &str) -> Plant {
 }
 
 /// The healer's process is another one from now on.
-fn restart(plant: &mut Plant) {
+pub(super) fn restart(plant: &mut Plant) {
     let setup = Setup::read(&plant.healer.setup().file).unwrap();
     let tools = Tools { store: Arc::clone(&plant.store), clock: plant.clock.clone(), agent: Arc::new(RulesAgent) };
     plant.healer = Healer::with(setup, tools).unwrap();
