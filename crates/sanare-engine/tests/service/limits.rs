@@ -177,3 +177,24 @@ fn told(stage: &Stage) -> String {
     let lines = all.iter().flat_map(|one| stage.store.records_of(&one.id).unwrap());
     lines.map(|record| super::transcript::line(&record)).collect::<Vec<_>>().join("\n")
 }
+
+/// Three waits of ten minutes, and at 30 minutes a person is told (S109).
+#[test]
+fn an_agent_that_always_waits_has_half_an_hour() {
+    let stage =
+        Stage::new(&toml::from_str::<Script>("kind = \"dependency_down\"\nagent = \"always no_action\"\n").unwrap());
+    let worker = Loop::new(stage.world(stage.store.as_ref()), "worker");
+    let minute = |at: Moment, from: Moment| at.since(from) / 60_000_000;
+    for _ in 0..60 {
+        turn(&stage, &worker);
+        stage.clock.pass(60_000);
+    }
+    let id = stage.incident.borrow().clone().unwrap();
+    let incident = stage.store.incident(&id).unwrap().unwrap();
+    let waits: Vec<u64> = incident.attempts.iter().map(|one| minute(one.at, super::theatre::begin())).collect();
+    assert!(incident.attempts.iter().all(|one| one.action == Action::NoAction));
+    assert_eq!(waits, [10, 20, 30], "a wait is over ten minutes after it began");
+    let told = stage.store.outbox(10).unwrap();
+    let told: Vec<_> = told.iter().map(|one| (one.kind, minute(one.at, super::theatre::begin()))).collect();
+    assert_eq!(told, [(MessageKind::Escalation, 30)]);
+}
