@@ -12,6 +12,7 @@ mod injection;
 mod invariants;
 mod jobs;
 mod limits;
+mod modes;
 mod properties;
 mod stop;
 mod theatre;
