@@ -240,6 +240,28 @@ def test_the_doctor_makes_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "`OPENAI_API_KEY` is not set" in run_sanare(tmp_path, "doctor").stdout
 
 
+def test_a_check_of_services_asks_its_model_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path, "x = 1\n")
+    (tmp_path / "sanare.toml").write_text("[service.fraud]\ninstances = 1\n", encoding="utf-8")
+    ping = reply(None, summary="connection works", confidence=0, evidence_used=[])
+    monkeypatch.setenv("MODEL_KEY", SECRET)
+    monkeypatch.setenv("SANARE_MODEL_API_KEY_ENV", "MODEL_KEY")
+    with ModelServer(ping) as server:
+        monkeypatch.setenv("SANARE_MODEL_BASE_URL", server.url)
+        assert run_sanare(tmp_path, "check").returncode == 0
+        assert server.connections == 0
+        asked = run_sanare(tmp_path, "check", "--ask-model")
+        assert asked.returncode == 0, asked.stderr
+        assert "ok       model call: answered and was read; usage: 1 call" in asked.stdout
+        assert len(server.requests) == 1
+    refused = run_sanare(tmp_path, "--json", "check", "--ask-model")
+    assert refused.returncode == 1
+    told = json.loads(refused.stdout)["model"]
+    assert not told["good"]
+    assert told["found"] == "the model could not be asked: no connection to the provider"
+    assert SECRET not in asked.stdout + asked.stderr + refused.stdout + refused.stderr
+
+
 def test_a_cassette_replays_without_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     tape = tmp_path / "tape.jsonl"

@@ -1,9 +1,11 @@
 //! `sanare check`: the configuration of services, read whole, and what will never be done by itself.
 
 use sanare::core::policy::Verdict;
+use sanare::operations::doctor::ask_model_of_services;
 use sanare::service::{Checked, Setup, checked, word};
 use serde_json::json;
 
+use crate::command::doctor::line;
 use crate::command::{Context, pretty};
 use crate::output::{Exit, Printed};
 
@@ -12,6 +14,9 @@ pub(crate) struct Arguments {
     /// Only tell what is wrong; exit 0 if nothing is.
     #[arg(long)]
     quiet: bool,
+    /// Make one real call to the configured model too, and say what works; exit 1 if it does not.
+    #[arg(long)]
+    ask_model: bool,
 }
 
 pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, Exit> {
@@ -20,18 +25,24 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     if let Some(exit) = unusable(&setup, &checked) {
         return Err(exit);
     }
+    let asked = arguments.ask_model.then(|| ask_model_of_services(&setup));
+    let code = i32::from(asked.as_ref().is_some_and(|asked| !asked.good));
     if context.json {
-        let value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":
+        let mut value = json!({ "file": setup.file, "hash": setup.configuration.hash(), "services":
             setup.configuration.services.keys().collect::<Vec<_>>(), "obstacles": checked.obstacles,
             "warnings": checked.warnings });
-        return Ok(Printed::text(pretty(&value)));
+        if let (Some(asked), Some(value)) = (&asked, value.as_object_mut()) {
+            value.insert("model".to_owned(), json!(asked));
+        }
+        return Ok(Printed::with_code(pretty(&value), code));
     }
     let mut lines = vec![format!("{}: right ({})", setup.file.display(), setup.configuration.hash().short())];
     if !arguments.quiet {
         lines.extend(text(&setup, &checked.obstacles));
     }
     lines.extend(checked.warnings.iter().map(|warning| format!("warning: {warning}")));
-    Ok(Printed::text(lines.join("\n")))
+    lines.extend(asked.as_ref().map(line));
+    Ok(Printed::with_code(lines.join("\n"), code))
 }
 
 /// That the policy file cannot be used, if it cannot.

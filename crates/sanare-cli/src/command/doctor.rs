@@ -25,7 +25,7 @@ pub(crate) fn run(context: &Context, arguments: &Arguments) -> Result<Printed, E
     Ok(Printed::with_code(findings.iter().map(line).collect::<Vec<_>>().join("\n"), code))
 }
 
-fn line(finding: &Finding) -> String {
+pub(crate) fn line(finding: &Finding) -> String {
     let mark = if finding.good { "ok     " } else { "missing" };
     let hint = if finding.hint.is_empty() { String::new() } else { format!("\n         hint: {}", finding.hint) };
     format!("{mark}  {}: {}{hint}", finding.what, finding.found)

@@ -1,7 +1,9 @@
 //! What works on this machine and what is missing.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use sanare_core::port::Store;
 use serde::Serialize;
 
 use crate::wire::clock::SystemClock;
@@ -58,19 +60,32 @@ fn model_setup(root: &Path) -> Result<Option<sanare_core::model::setup::Setup>, 
     setup_in(&settings, root)
 }
 
-/// Makes one real call and says what works (`sanare doctor --model`).
+/// Makes one real call and says what works (`sanare doctor --model`). Neither the key nor a word of the provider is in it.
 pub fn ask_model(root: &Path) -> Finding {
-    let setup = match model_setup(root) {
+    ask(model_setup(root), || home::open(root).map(Arc::from).map_err(|fault| fault.to_string()))
+}
+
+/// The same for the model that diagnoses services (`sanare check --ask-model`, S77).
+pub fn ask_model_of_services(setup: &crate::service::Setup) -> Finding {
+    let store = || setup.open_store().map(|store| store as Arc<dyn Store>).map_err(|error| error.to_string());
+    ask(setup_in(&setup.settings, &setup.folder), store)
+}
+
+fn ask(
+    setup: Result<Option<sanare_core::model::setup::Setup>, String>,
+    store: impl FnOnce() -> Result<Arc<dyn Store>, String>,
+) -> Finding {
+    let setup = match setup {
         Ok(Some(setup)) => setup,
         Ok(None) => return finding("model call", "no provider is configured", false, "set `model.provider`"),
         Err(wrong) => return finding("model call", wrong, false, "see `sanare config show`"),
     };
-    let store = match home::open(root) {
+    let store = match store() {
         Ok(store) => store,
-        Err(fault) => return finding("model call", fault.to_string(), false, "budgets are kept in the store"),
+        Err(fault) => return finding("model call", fault, false, "budgets are kept in the store"),
     };
     let mut port = sanare_effects::model::real();
-    match test_connection(&setup, store.as_ref(), &SystemClock::new(), port.as_mut()) {
+    match test_connection(&setup, &*store, &SystemClock::new(), port.as_mut()) {
         Err(why) => finding("model call", why, false, "the settings under [model] say whom to ask"),
         Ok(Tested { usage, reads }) => {
             let line = usage.line();

@@ -111,7 +111,7 @@ impl Setup {
     ///
     /// # Errors
     /// [`NotMadeHealer::Store`].
-    pub(super) fn open_store(&self) -> Result<Arc<sanare_store::Sqlite>, NotMadeHealer> {
+    pub(crate) fn open_store(&self) -> Result<Arc<sanare_store::Sqlite>, NotMadeHealer> {
         Ok(Arc::new(sanare_store::Sqlite::open(&self.store())?))
     }
 
