@@ -43,7 +43,7 @@ import resource, sys
 sys.path.insert(0, ".")
 import job
 assert job.inner(sys.argv[1]) == 2000
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 try:
     print(job.inner(sys.argv[2]))
 except KeyError as error:
@@ -54,10 +54,10 @@ except KeyError as error:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 def test_f06_a_write_that_breaks_off_leaves_the_source_whole(tmp_path: Path) -> None:
     job = Job(tmp_path / "project")
-    padding = "# one line of the owner's own text, again and again\n" * 11_000
+    padding = "# one line of the owner's own text, again and again\n" * 22_000
     job.file.write_text(LOADER + padding)
     before = job.file.read_bytes()
-    assert len(before) > 1 << 19
+    assert len(before) > 1 << 20
     done = subprocess.run(
         [sys.executable, "-c", TOO_LARGE, OLD_TEXT, NEW_TEXT],
         cwd=job.folder, env=job.environment(), capture_output=True, text=True, timeout=120, check=True,
@@ -68,7 +68,7 @@ def test_f06_a_write_that_breaks_off_leaves_the_source_whole(tmp_path: Path) -> 
     assert left <= {"job.py", "sanare.toml", ".sanare", "__pycache__"}, left
     # The limit was what stopped it: without one the same program heals.
     unlimited = TOO_LARGE.replace("resource.setrlimit", "bool")
-    unlimited = unlimited.replace("(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))", "()")
+    unlimited = unlimited.replace("(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))", "()")
     (job.folder / "again").mkdir()
     (job.folder / "again" / "job.py").write_bytes(before)
     (job.folder / "again" / "sanare.toml").write_text("")
