@@ -1,6 +1,6 @@
 //! `sanare report`: figures of what was detected, decided, done and healed in services.
 
-use sanare::core::service::figures::{ActFigures, Figures, IncidentFigures, Times};
+use sanare::core::service::figures::{ActFigures, FailureFigures, Figures, IncidentFigures, Times};
 use sanare::core::service::{Application, Moment};
 
 use crate::command::{Context, ledger, pretty, stop};
@@ -34,6 +34,11 @@ fn text(figures: &Figures) -> String {
     if !figures.acts.is_empty() {
         lines.push("acts:".to_owned());
         lines.extend(figures.acts.iter().map(of_act));
+    }
+    if !figures.agent_failures.is_empty() {
+        lines.push("agents that failed, by type:".to_owned());
+        let told = |one: &FailureFigures| format!("  {} {}: {}", one.application, one.failure, one.count);
+        lines.extend(figures.agent_failures.iter().map(told));
     }
     lines.join("\n")
 }

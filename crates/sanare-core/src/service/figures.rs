@@ -113,6 +113,20 @@ pub struct Figures {
     pub incidents: Vec<IncidentFigures>,
     /// By service, kind, action and agent.
     pub acts: Vec<ActFigures>,
+    /// How often a model failed, by service and type of failure; a later success takes none away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agent_failures: Vec<FailureFigures>,
+}
+
+/// Failures of agents of one type in one service.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailureFigures {
+    /// The service.
+    pub application: Application,
+    /// The type; never a provider's own words.
+    pub failure: String,
+    /// How often.
+    pub count: usize,
 }
 
 #[derive(Default)]
@@ -146,12 +160,33 @@ type ActKey = (Application, IncidentKind, Action, Option<String>);
 pub fn figures(all: &[(Incident, Vec<Record>)]) -> Figures {
     let mut kinds: BTreeMap<(Application, IncidentKind), Collected> = BTreeMap::new();
     let mut acts: BTreeMap<ActKey, Acts> = BTreeMap::new();
+    let mut failures: BTreeMap<(Application, String), usize> = BTreeMap::new();
     for (incident, records) in all {
+        for failure in records.iter().filter_map(failed) {
+            *failures.entry((incident.application.clone(), failure)).or_default() += 1;
+        }
         let key = (incident.application.clone(), incident.kind);
         collect(kinds.entry(key).or_default(), incident, records);
         collect_acts(&mut acts, incident, records);
     }
-    Figures { incidents: kinds.into_iter().map(told).collect(), acts: acts.into_iter().map(told_acts).collect() }
+    let failures =
+        failures.into_iter().map(|((application, failure), count)| FailureFigures { application, failure, count });
+    Figures {
+        incidents: kinds.into_iter().map(told).collect(),
+        acts: acts.into_iter().map(told_acts).collect(),
+        agent_failures: failures.collect(),
+    }
+}
+
+/// How an agent failed, where a record says that one did: another answered in its place, or nobody.
+fn failed(record: &Record) -> Option<String> {
+    let payload = record.json();
+    let failure = match record.step.as_str() {
+        "diagnosed" => &payload["diagnosis"]["failure"],
+        "agent_failed" => &payload["failure"],
+        _ => return None,
+    };
+    failure.as_str().map(str::to_owned)
 }
 
 fn collect(into: &mut Collected, incident: &Incident, records: &[Record]) {
@@ -413,6 +448,22 @@ mod tests {
         // One of two has said yes: it goes on waiting.
         assert_eq!(waited(&[(120, "answered", json!({ "state": "waiting" })), (167, "approved", json!({}))]), minute);
         assert_eq!(waited(&[(1_907, "escalating", json!({ "cause": "expired" }))]), None, "nobody answered");
+    }
+
+    #[test]
+    fn failures_of_agents_are_counted_by_type_whatever_came_later() {
+        let fallback = |failure: &str| json!({ "diagnosis": { "failure": failure } });
+        let first = records(&[
+            (100, "diagnosed", fallback("timeout")),
+            (110, "diagnosed", fallback("timeout")),
+            (120, "agent_failed", json!({ "failure": "panicked" })),
+            (130, "diagnosed", json!({ "diagnosis": diagnosis() })),
+        ]);
+        let second = records(&[(200, "diagnosed", fallback("timeout"))]);
+        let told = figures(&[(incident(None, None), first), (incident(None, None), second), healed()]);
+        let counts: Vec<(&str, usize)> =
+            told.agent_failures.iter().map(|one| (one.failure.as_str(), one.count)).collect();
+        assert_eq!(counts, [("panicked", 1), ("timeout", 3)]);
     }
 
     #[test]
