@@ -10,32 +10,36 @@ use sanare_core::service::receipt::Purpose;
 use sanare_core::service::target::Identity;
 use sanare_core::service::word::Effect;
 
-/// An adapter that can be configured. One that is not in the list does not pass the suite of all (S92).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A function of the owner's own program.
-    Callback,
-    /// A program.
-    Command,
-    /// A request.
-    Http,
-    /// An alias of MLflow's registry.
-    Mlflow,
+/// Makes the list with its words: what is no member of `ALL` does not exist.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $member:ident = $word:literal,)*) => {
+        /// An adapter that can be configured. Each passes the suite of all (S92).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Kind {
+            $($(#[$doc])* $member,)*
+        }
+
+        /// All of them.
+        pub const ALL: &[Kind] = &[$(Kind::$member,)*];
+
+        impl Kind {
+            /// Its name in the configuration.
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$member => $word,)* }
+            }
+        }
+    };
 }
 
-/// All of them.
-pub const ALL: &[Kind] = &[Kind::Callback, Kind::Command, Kind::Http, Kind::Mlflow];
-
-impl Kind {
-    /// Its name in the configuration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Callback => "callback",
-            Self::Command => "command",
-            Self::Http => "http",
-            Self::Mlflow => "mlflow",
-        }
-    }
+kinds! {
+    /// A function of the owner's own program.
+    Callback = "callback",
+    /// A program.
+    Command = "command",
+    /// A request.
+    Http = "http",
+    /// An alias of MLflow's registry.
+    Mlflow = "mlflow",
 }
 
 /// Who answers for a target, where a probe is configured.
