@@ -258,7 +258,7 @@ def test_a_check_of_services_asks_its_model_on_request(tmp_path: Path, monkeypat
     assert refused.returncode == 1
     told = json.loads(refused.stdout)["model"]
     assert not told["good"]
-    assert told["found"] == "the model could not be asked: no connection to the provider"
+    assert told["found"] == "the model could not be asked: no connection"
     assert SECRET not in asked.stdout + asked.stderr + refused.stdout + refused.stderr
 
 

@@ -19,31 +19,31 @@ pub enum CallFault {
     #[error("no key: {0}")]
     NoKey(String),
     /// The name could not be looked up.
-    #[error("the provider's name could not be looked up")]
+    #[error("the name could not be looked up")]
     Lookup,
     /// The address is one that no model is served from.
-    #[error("the provider's address is not allowed: link-local, metadata, or another machine over http")]
+    #[error("the address is not allowed: link-local, metadata, or another machine over http")]
     Address,
     /// No connection.
-    #[error("no connection to the provider")]
+    #[error("no connection")]
     Connect,
     /// The encryption failed.
-    #[error("no encrypted connection to the provider: {0}")]
+    #[error("no encrypted connection: {0}")]
     Tls(String),
     /// It was silent for too long, or the time was over.
-    #[error("the provider did not answer in time")]
+    #[error("no answer in time")]
     Timeout,
     /// The connection broke off.
     #[error("the connection broke off")]
     Broken,
     /// What came is no HTTP.
-    #[error("the provider's answer is not HTTP")]
+    #[error("the answer is not HTTP")]
     NotHttp,
     /// It is compressed, though that was not asked for.
-    #[error("the provider's answer is compressed, which was not asked for")]
+    #[error("the answer is compressed, which was not asked for")]
     Encoded,
     /// It is longer than any reply.
-    #[error("the provider's answer is longer than allowed")]
+    #[error("the answer is longer than allowed")]
     TooLong,
     /// A command could not be started.
     #[error("the command could not be started: {0}")]
