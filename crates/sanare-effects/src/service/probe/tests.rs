@@ -46,7 +46,7 @@ fn each_way_of_not_serving_is_seen() {
         assert_eq!(health, Health::Fail, "{detail}");
         assert!(detail.contains(why), "{detail}");
     };
-    fails(Say::Hang, "did not answer in time");
+    fails(Say::Hang, "no answer in time");
     fails(ok("<html>Something went wrong</html>"), "not what it should be");
     fails(Say::Status(500, "oops".to_owned()), "status 500: oops");
     fails(Say::With(302, "location: /login", String::new()), "status 302");
