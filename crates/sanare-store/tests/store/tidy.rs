@@ -1,13 +1,15 @@
 //! What is forgotten with time, and what never is (S119).
 
 use rusqlite::Connection;
+use sanare_core::hash::Digest;
 use sanare_core::id::Id;
 use sanare_core::port::{Keeper, Keeping, Tidied};
+use sanare_core::service::context::{Context, Parts};
 use sanare_core::service::incident::Evidence;
 use sanare_core::service::moment::{DAY, HOUR, MINUTE};
 use sanare_core::service::{
-    Application, Change, Draft, Incident, IncidentKind, Moment, Observation, ObservedValue, ServiceStore, Signal,
-    Source, Stamp, Trust, Version,
+    Action, Application, Change, Draft, Incident, IncidentKind, Moment, Observation, ObservedValue, ServiceStore,
+    Signal, Source, Stamp, Trust, Version,
 };
 use sanare_store::{Memory, Sqlite};
 
@@ -110,9 +112,26 @@ fn an_incident_goes_with_all_that_hangs_on_it_unless_it_is_open() {
             over("young", IncidentKind::ErrorRateHigh, at(0).plus(100 * DAY)),
             incident("open", IncidentKind::CrashLoop),
         ];
-        store.commit(&Change { now: at(0).millis(), incidents, ..Change::default() }).unwrap();
+        // What each was decided on stays as long as it does, however old (S57).
+        let seen = |incident: &Incident| {
+            Context::new(Parts {
+                incident: incident.clone(),
+                evidence: Vec::new(),
+                available_actions: vec![Action::Escalate],
+                recent_observations: Vec::new(),
+                diagnostics: Vec::new(),
+                version_history: Vec::new(),
+                registry: None,
+                at: at(0),
+            })
+        };
+        let snapshots: Vec<Context> = incidents.iter().map(|one| seen(one).unwrap()).collect();
+        let digests: Vec<Digest> = snapshots.iter().map(Context::digest).collect();
+        store.commit(&Change { now: at(0).millis(), incidents, snapshots, ..Change::default() }).unwrap();
         let now = at(0).plus(400 * DAY + HOUR);
         assert_eq!(tidied(store, &Keeping::default(), now).incidents, 1);
+        let kept: Vec<bool> = digests.iter().map(|digest| store.snapshot(digest).unwrap().is_some()).collect();
+        assert_eq!(kept, [false, true, true]);
         let left: Vec<String> = store.newest_incidents(10).unwrap().iter().map(|one| one.id.to_string()).collect();
         assert_eq!(left, ["inc_open", "inc_young"]);
     });
