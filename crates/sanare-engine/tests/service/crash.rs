@@ -200,6 +200,44 @@ fn two_workers_that_die_one_after_the_other() {
     }
 }
 
+/// A worker that is cut off from the store at any write and goes on all the same begins no call from then on; another one
+/// brings the run to its end (S108).
+#[test]
+fn a_worker_that_is_cut_off_from_the_store_calls_nothing_more() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let calls = |stage: &Stage| -> usize {
+        stage.house.adapters.values().map(|adapter| adapter.calls.lock().unwrap().len()).sum()
+    };
+    for script in scripts().into_iter().step_by(4) {
+        for at in 1..200 {
+            let stage = Stage::new(&script);
+            let left = AtomicUsize::new(at);
+            let cut_off = mortal(stage.store.as_ref(), &left, at % 2 == 0);
+            let [one, other] = [&cut_off as &dyn ServiceStore, stage.store.as_ref()];
+            let (one, other) = (Loop::new(stage.world(one), "one"), Loop::new(stage.world(other), "other"));
+            let reporter = Loop::new(stage.world(stage.store.as_ref()), "reporter");
+            for _ in 0..=script.minutes * 4 {
+                report(&stage, &reporter);
+                let (was_cut, before) = ((cut_off.is_dead)(), calls(&stage));
+                // What it has begun before it was cut off, it may end; after that it only fails.
+                let went = one.tick(50);
+                assert!(!was_cut || went.is_err() && calls(&stage) == before, "cut off at write {at}, and called");
+                if (cut_off.is_dead)() {
+                    other.tick(50).unwrap();
+                }
+                stage.clock.pass(15_000);
+                if is_over(&stage) {
+                    break;
+                }
+            }
+            check(&stage, &script);
+            if !(cut_off.is_dead)() {
+                break;
+            }
+        }
+    }
+}
+
 fn read(stage: &Stage, policy: &str) {
     *stage.house.policy.lock().unwrap() = sanare_core::policy::Policy::read(&format!("version = 1\n{policy}"));
 }
